@@ -12,7 +12,7 @@ pytest.importorskip("jinja2")
 from blindcal.app.folder_state import folder_stamp, published, read_state, requested
 from blindcal.planning.guarantee_menu import MENU
 from blindcal.policy.guarantee import Guarantee
-from blindcal.project.create import InitialSettings, SourceFiles, create_folder, key_beside
+from blindcal.project.create import InitialSettings, create_folder, key_beside
 from blindcal.project.settings import (
     FILE,
     conference_text,
@@ -50,7 +50,7 @@ def test_nothing_is_published_before_both_files_are_there(tmp_path: Path) -> Non
 
 
 def test_a_folder_is_read_before_reviews_are_in(tmp_path: Path) -> None:
-    made = create_folder(tmp_path / "icx", SourceFiles(), InitialSettings(), key_beside(tmp_path / "icx"))
+    made = create_folder(tmp_path / "icx", InitialSettings(), key_beside(tmp_path / "icx"))
     state = read_state(read_folder(tmp_path / "icx"))
     assert (state.reviews, state.calibrated, state.release, state.decided) == (None, None, None, False)
     assert state.fingerprint == made.secret.fingerprint

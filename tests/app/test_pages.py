@@ -11,7 +11,7 @@ pytest.importorskip("jinja2")
 from blindcal.app.pages import KIND_LABELS, MOST_LISTED, TABS, fault, fit_view, job_view, notice, plain
 from blindcal.app.session import PEOPLE_MAP, CanceledError, JobState
 from blindcal.errors import InputError, Problem, RefusedError
-from blindcal.project.imports import KINDS
+from blindcal.project.contents import KINDS
 
 pytestmark = pytest.mark.edge
 

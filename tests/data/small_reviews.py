@@ -1,6 +1,8 @@
-"""Small tables of reviews for calibrators."""
+"""Small tables of reviews."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 from hypothesis import strategies as st
@@ -38,3 +40,16 @@ def conference(seed: int, papers: int = 30, reviewers: int = 15, per_paper: int 
             "score": score.ravel(),
         }
     )
+
+
+SCORES = [float(1 + 7 * i % 10) for i in range(40)]
+
+
+def panel(path: Path, scores: list[float] = SCORES, tracks: str = "") -> Path:
+    """A file of scores, two of each paper, by three people in turn; `tracks`: a letter for each paper."""
+    rows = [
+        f"{place // 2},{'abc'[place % 3]},{score:g}" + (f",{tracks[place // 2]}" if tracks else "")
+        for place, score in enumerate(scores)
+    ]
+    path.write_text("\n".join(["paper,reviewer,score" + ",track" * bool(tracks), *rows, ""]))
+    return path

@@ -10,7 +10,7 @@ from blindcal.errors import InputError
 from blindcal.importers import import_reviews
 from blindcal.importers.people import read_conflicts, read_people
 from blindcal.importers.raw_export import Choices
-from blindcal.project.create import SourceFiles, read_contents
+from blindcal.project.contents import Source, read_contents
 from exports import BY_NAME, packed, refused, rows
 
 
@@ -157,8 +157,8 @@ def test_one_workbook_is_reviews_and_committee() -> None:
         committee = read_people(BY_NAME[name].data, name)
         assert everyone.items() <= committee.items()
         assert "cy@example.org" not in committee, "a sub-reviewer is no member"
-        given = SourceFiles(BY_NAME[name].path, [BY_NAME[name].path], choices=Choices(unit="member"))
-        contents, _ = read_contents(given)
+        sources = [Source(BY_NAME[name].path, kind) for kind in ("reviews", "committee")]
+        contents, _ = read_contents(sources, Choices(unit="member"))
         assert {*contents.imported.reviews.reviewers} <= {*contents.committee}
 
 

@@ -12,7 +12,7 @@ from blindcal.importers import import_reviews, pretalx
 from blindcal.importers.people import read_map, read_people
 from blindcal.importers.raw_export import Choices, RawReview
 from blindcal.importers.sheet import OpenedExport
-from blindcal.project.create import SourceFiles, read_contents
+from blindcal.project.contents import Source, read_contents
 from exports import refused, rows
 
 
@@ -187,8 +187,9 @@ def test_a_folder_takes_codes_and_committee_from_one_list(tmp_path: Path) -> Non
     (tmp_path / "reviews.json").write_bytes(dumped(API))
     (tmp_path / "teams.json").write_bytes(dumped(teams(*people())))
     (tmp_path / "past.csv").write_bytes(EXPORT)
-    given = SourceFiles(tmp_path / "reviews.json", [tmp_path / "teams.json"], [tmp_path / "past.csv"])
-    contents, _ = read_contents(given)
+    kinds = {"reviews.json": "reviews", "teams.json": "committee", "past.csv": "past"}
+    sources = [Source(tmp_path / name, kind) for name, kind in kinds.items()]
+    contents, _ = read_contents(sources, Choices())
     assert {*contents.imported.reviews.reviewers} == {*contents.committee}
     assert {*contents.past["past"].reviews.reviewers} == {*contents.committee}
     assert not any("not in the map" in line for line in contents.imported.warnings)

@@ -21,6 +21,7 @@ pytest.importorskip("typer")
 
 from blindcal.importers import import_reviews
 from blindcal.importers.people import read_people
+from blindcal.importers.raw_export import Choices
 from live_conferences import Conference, conference, decided, environment, exported
 
 PYTHON = environment("pretalx")
@@ -131,8 +132,10 @@ def test_codes_of_the_api_are_the_same_people(live: Live, made: Conference, tmp_
     assert b'"count": 90' in pages[0]
     (tmp_path / "codes.json").write_bytes(pages[0])
     (tmp_path / "teams.json").write_bytes(live.get("organisers/org/teams/?expand=members"))
-    from blindcal.project.create import SourceFiles, read_contents
+    from blindcal.project.contents import Source, read_contents
 
-    codes, _ = read_contents(SourceFiles(tmp_path / "codes.json", [tmp_path / "teams.json"]))
+    files = {"codes": "reviews", "teams": "committee"}
+    sources = [Source(tmp_path / f"{name}.json", kind) for name, kind in files.items()]
+    codes, _ = read_contents(sources, Choices())
     assert codes.imported.reviews.columns() == export.reviews.columns()
     assert import_reviews(pages[1], "x.json").reviews.columns() == export.reviews.columns()

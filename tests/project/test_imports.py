@@ -13,29 +13,27 @@ from blindcal.errors import InputError
 from blindcal.importers.raw_export import Choices
 from blindcal.posterior.conference import refuse_mismatches
 from blindcal.posterior.inputs import read_inputs
-from blindcal.project.create import InitialSettings, SourceFiles, create_folder
+from blindcal.project.contents import Source, resolved_kinds
+from blindcal.project.create import InitialSettings, create_folder
 from blindcal.project.imports import (
     UNKNOWN_REVIEWERS_FILE,
-    Source,
     decided,
     edited_settings,
-    file_kind,
     folder_reviews,
     free_place,
     read_import,
-    resolved_kinds,
     unknown_reviewers_listed,
     write_import,
 )
 from blindcal.project.settings import FILE, Folder, read_folder
-from exports import EXPORTS, Export
+from exports import BY_NAME
 from small_conferences import SmallConference, everything, small_conference
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     small_conference().write(tmp_path / "in")
-    create_folder(tmp_path / "icx", SourceFiles(), InitialSettings(), tmp_path / "icx.key")
+    create_folder(tmp_path / "icx", InitialSettings(), tmp_path / "icx.key")
     return tmp_path / "icx"
 
 
@@ -43,12 +41,6 @@ def bring(folder: Path, *paths: Path, kind: str | None = None) -> None:
     conference = read_folder(folder)
     sources = resolved_kinds(conference, paths, kind, Choices())
     write_import(conference, read_import(conference, sources, Choices()))
-
-
-@pytest.mark.parametrize("export", EXPORTS, ids=[export.name for export in EXPORTS])
-def test_no_export_of_reviews_is_taken_for_a_list(export: Export) -> None:
-    if "columns" not in export.options:
-        assert file_kind(export.path, Choices(), has_reviews=False) == "reviews"
 
 
 def test_reading_writes_nothing_and_writing_is_all(folder: Path, tmp_path: Path) -> None:
@@ -66,6 +58,44 @@ def test_reading_writes_nothing_and_writing_is_all(folder: Path, tmp_path: Path)
     assert reviews is not None
     assert len(reviews.papers) == 6
     assert read_import(read_folder(folder), sources, Choices()).places == {}, "nothing is new"
+
+
+TABLE = "paper,reviewer,score,title,track\n1,a,3,On Widgets,x\n2,a,2,Gizmos,x\n2,b,1,Gizmos,x\n"
+LISTS = {
+    "reviews": TABLE,
+    "reviewers": "reviewer,slope,offset,noise\na,1,2,1\n",
+    "committee": "reviewer,name\na,Ada\nc,\n",
+    "conflicts": "paper,conflict\n1,c\n",
+}
+
+
+def test_everything_is_written_for_its_owner_alone_and_named(folder: Path, tmp_path: Path) -> None:
+    for kind, text in LISTS.items():
+        (tmp_path / f"{kind}.csv").write_text(text)
+    (tmp_path / "reviewers.csv.fit.json").write_text("{}\n")
+    (tmp_path / "2025.csv").write_text("paper,reviewer,score\n7,a,3\n8,a,4\n")
+    bring(folder, *(tmp_path / f"{kind}.csv" for kind in LISTS))
+    bring(folder, tmp_path / "2025.csv", kind="past")
+    inputs = folder / "inputs"
+    found = {path.relative_to(inputs).as_posix(): path for path in inputs.rglob("*")}
+    tables = {f"{name}.csv" for name in (*LISTS, "past/2025", "titles", "tracks")}
+    assert found.keys() == {*tables, "past", "reviewers.csv.fit.json"}
+    for path in found.values():
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
+    for kind in ("committee", "conflicts"):
+        assert found[f"{kind}.csv"].read_text() == LISTS[kind]
+    settings = read_folder(folder).settings
+    assert settings["pools"] == str(inputs / "conflicts.csv")
+    assert settings["past"] == (str(inputs / "past" / "2025.csv"),)
+
+
+def test_pools_that_are_given_come_before_conflicts_of_an_export(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("paper,reviewer\n1,a\n1,b\n")
+    export, conference = BY_NAME["hotcrp/rqc-letters.json"].path, read_folder(folder)
+    sources = [Source(export, "reviews"), Source(tmp_path / "p.csv", "pools")]
+    write_import(conference, read_import(conference, sources, Choices()))
+    assert read_folder(folder).settings["pools"] == str(folder / "inputs" / "pools.csv")
+    assert (folder / "inputs" / "conflicts.csv").exists(), "`blindcal pools` reads them"
 
 
 def test_every_correction_has_a_place_of_its_own(folder: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +22,7 @@ from blindcal.project.settings import (
     SETTINGS,
     conference_text,
     folder_request,
+    grid_text,
     guarantee_settings,
     number_hint,
     parse_grid,
@@ -30,6 +32,7 @@ from blindcal.project.settings import (
     toml_value,
     with_settings,
 )
+from blindcal.reviews import infer_grid
 from sizes import count
 
 
@@ -185,6 +188,24 @@ def test_everyone_may_be_written_in_capitals(tmp_path: Path, word: str) -> None:
 
 
 # --- Settings as text: the guarantee they add up to, grids, numbers of papers, what a folder requests.
+
+
+LEVELS: list[tuple[list[float], str]] = [
+    ([1, 2, 5, 2], "1..5"),
+    ([-3, 3, 0], "-3..3"),
+    ([1] * 100 + [3] * 100 + [10] * 100, "1,3,10"),
+    ([0.5, 1] * 3, "0.5,1"),
+    ([0.5, 1], "none"),
+    ([3, 3], "none"),
+    ([0, 100], "none"),
+]
+
+
+@pytest.mark.parametrize(("score", "expected"), LEVELS)
+def test_the_grid_is_written_as_it_is_recognized(score: list[float], expected: str) -> None:
+    levels = infer_grid(np.array(score, dtype=float))
+    assert grid_text(levels) == expected
+    assert parse_grid(expected) == ([] if levels is None else levels.tolist())
 
 
 def guarantee_text(guarantee: Guarantee) -> str:

@@ -20,7 +20,7 @@ from blindcal.io.cells import Column
 from blindcal.planning.request import Request
 from blindcal.posterior.conference import read_reviewers
 from blindcal.posterior.reuse_guard import fit_record_path
-from blindcal.project.create import INPUTS
+from blindcal.project.contents import INPUTS
 from blindcal.project.fit import people_listing
 from blindcal.project.folder import release_of, settings_of
 from blindcal.project.imports import decided, folder_reviews

@@ -33,20 +33,12 @@ from blindcal.planning.level_menu import LevelAnswer, level_answer
 from blindcal.policy.guarantee import LIMITS
 from blindcal.posterior.this_year import ThisYearInputs
 from blindcal.project.check import Adversaries, audit_folder, verify_folder
-from blindcal.project.create import InitialSettings, SourceFiles, create_example, create_folder, key_beside
+from blindcal.project.contents import KINDS, Source, check_sources, resolved_kinds
+from blindcal.project.create import InitialSettings, create_example, create_folder, key_beside
 from blindcal.project.decide import decide_folder
 from blindcal.project.fit import fit_folder
 from blindcal.project.folder import change_settings, folder_inputs, release_of, settings_of
-from blindcal.project.imports import (
-    KINDS,
-    FolderImport,
-    Source,
-    check_sources,
-    papers_of,
-    read_import,
-    resolved_kinds,
-    write_import,
-)
+from blindcal.project.imports import FolderImport, papers_of, read_import, write_import
 from blindcal.project.publish import export_release, folder_list, report_release
 from blindcal.project.settings import (
     FILE,
@@ -369,7 +361,7 @@ class Session:
         """Make a folder and its key before reviews are in, and open it."""
         with self.changing():
             path = self.home / checked_name(name)
-            create_folder(path, SourceFiles(), wishes, key_beside(path))
+            create_folder(path, wishes, key_beside(path))
             self.open(path)
 
     def _forget(self) -> None:

@@ -14,7 +14,8 @@ from blindcal.compute.parallel import available_cores
 from blindcal.errors import InputError, RefusedError
 from blindcal.io.atomic_files import write_bytes
 from blindcal.posterior.conference import track_level
-from blindcal.project.create import INPUTS, InitialSettings, SourceFiles, create_folder, key_beside
+from blindcal.project.contents import INPUTS, Source
+from blindcal.project.create import InitialSettings, create_folder, key_beside
 from blindcal.project.decide import decide_folder
 from blindcal.project.publish import report_release
 from blindcal.project.settings import FILE, read_folder
@@ -92,8 +93,8 @@ def _make(drawn: SimulatedConference, out: Path) -> None:
         with TemporaryDirectory() as scratch:
             reviews = Path(scratch, "reviews.csv")
             reviews.write_bytes(files[Path(INPUTS, "reviews.csv")])
-            wishes = InitialSettings("public", accept_rate=RATE)
-            create_folder(out, SourceFiles(reviews), wishes, key_beside(out))
+            wishes, sources = InitialSettings("public", accept_rate=RATE), [Source(reviews, "reviews")]
+            create_folder(out, wishes, key_beside(out), sources)
         (out / HISTORY).mkdir(mode=0o700)
         for name in (path for path in files if path.parent.name == HISTORY):
             write_bytes(out / name, files[name], confidential=True)

@@ -17,7 +17,6 @@ from blindcal.cli.options import argument, flag, folder_argument, option, say_ne
 from blindcal.compute.parallel import available_cores
 from blindcal.deciding.ledger import ledger_folder
 from blindcal.errors import BlindcalError, InputError
-from blindcal.fitting.committee import MatchedPeople
 from blindcal.importers import FORMATS
 from blindcal.importers.normalize import Imported, withdrawn_lines
 from blindcal.importers.people import read_maps
@@ -27,27 +26,17 @@ from blindcal.io.atomic_files import read_bytes, refuse_published
 from blindcal.io.cells import count, number_text
 from blindcal.planning.request import SCORES
 from blindcal.private_sharing import shared_folder
-from blindcal.project.create import (
-    INPUTS,
-    CreatedFolder,
-    FolderContents,
-    InitialSettings,
-    SourceFiles,
-    create_folder,
-    key_beside,
-)
+from blindcal.project.contents import INPUTS, KINDS, Source, metareviews_in, resolved_kinds
+from blindcal.project.create import CreatedFolder, InitialSettings, create_folder, key_beside
 from blindcal.project.decide import folder_answer
 from blindcal.project.fit import FolderFit, fit_folder
 from blindcal.project.imports import (
     CALIBRATING,
-    KINDS,
     FolderImport,
-    Source,
     fit_follows,
     folder_reviews,
     papers_of,
     read_import,
-    resolved_kinds,
     write_import,
 )
 from blindcal.project.settings import FILE, Folder, accept_setting, read_folder
@@ -192,16 +181,26 @@ def import_(
         write_import(conference, brought, codes)
         made = _fitted(read_folder(folder), sources)
     note(*brought.remarks, *(() if made is None else made.remarks), *(() if dry_run else brought.refusals))
-    emit_json(_report(conference, brought, reviews, codes, dry_run, made))
+    places = [folder / path for path in brought.places.values()]
+    emit_json(
+        {
+            **_report(folder, brought, made),
+            "files": [{"file": source.path, "as": source.kind} for source in sources],
+            "wrote": [] if dry_run else places,
+            "would_write": places if dry_run else [],
+            "refused_by_plan": list(brought.refusals),
+            "codes": codes,
+            "warning": WARNING,
+            **({} if reviews is None else {"reviews": _review_facts(reviews)}),
+        }
+    )
     _print(conference, brought, codes, dry_run)
-    if made is not None:
-        say_calibrated(made.people)
-        say_fitted(made.fitted, made.out)
+    _print_fit(made)
     if dry_run and reviews is not None:
         _print_reviews(reviews, conference.text("better"))
     if dry_run and brought.refusals:
         raise InputError("\n".join(brought.refusals))
-    if dry_run and brought.places:
+    if dry_run and places:
         say("nothing was written: run it without --dry-run")
     else:
         # Of this year's reviews a calibration takes mean and spread alone.
@@ -265,38 +264,18 @@ def _reviews_after(folder: Folder, brought: FolderImport) -> Reviews | None:
     return None if reviews is None else reviews.without({**folder.withdrawn, **brought.withdrawn})
 
 
-def _report(
-    folder: Folder,
-    brought: FolderImport,
-    reviews: Reviews | None,
-    codes: Path | None,
-    dry_run: bool,
-    made: FolderFit | None,
-) -> dict[str, object]:
-    places = [folder.path / path for path in brought.places.values()]
-    return {
-        "folder": folder.path,
-        "files": [{"file": source.path, "as": source.kind} for source in brought.sources],
-        **contents_facts(brought.contents),
-        "withdrawn": brought.withdrawn,
-        "settings": brought.settings,
-        "wrote": [] if dry_run else places,
-        "would_write": places if dry_run else [],
-        "refused_by_plan": list(brought.refusals),
-        "calibrated": None if made is None else made.fitted.checks.reviewers,
-        "codes": codes,
-        "notes": [],
-        "warning": WARNING,
-        **({} if reviews is None else {"reviews": _review_facts(reviews)}),
-    }
-
-
-def contents_facts(contents: FolderContents) -> dict[str, object]:
-    """What the files of a folder hold, as `new` and `import` report it with --json."""
-    facts: dict[str, object] = {
+def _report(folder: Path, brought: FolderImport, fit: FolderFit | None) -> dict[str, Any]:
+    """What files were taken for and hold, as `new` and `import` report it with --json."""
+    contents = brought.contents
+    facts: dict[str, Any] = {
+        "folder": folder,
         "committee": len(contents.committee),
         "conflicts": len(contents.conflicts),
         "past": {name: len(past) for name, past in contents.past_reviews.items()},
+        "withdrawn": brought.withdrawn,
+        "settings": brought.settings,
+        "calibrated": None if fit is None else fit.fitted.checks.reviewers,
+        "notes": [],
     }
     if (imported := contents.imported) is not None:
         kept = ("recognized", "score_field", "confidence_field", "scale", "dropped", "warnings")
@@ -307,7 +286,7 @@ def contents_facts(contents: FolderContents) -> dict[str, object]:
 def _print(folder: Folder, brought: FolderImport, codes: Path | None, dry_run: bool) -> None:
     for source in brought.sources:
         say(f"{source.path}: {source.kind}")
-    say_contents(brought.contents, brought.withdrawn)
+    _print_contents(brought)
     if not brought.sources:
         return
     for path in brought.places.values():
@@ -323,8 +302,9 @@ def _print(folder: Folder, brought: FolderImport, codes: Path | None, dry_run: b
     say(WARNING if codes is None else f"{WARNING}\n{CODES_WARNING}")
 
 
-def say_contents(contents: FolderContents, withdrawn: Mapping[str, str]) -> None:
-    """Say what each file was taken for, how much it holds, and what was dropped or left out."""
+def _print_contents(brought: FolderImport) -> None:
+    """What each file was taken for, how much it holds, and what was dropped or left out."""
+    contents = brought.contents
     if (imported := contents.imported) is not None:
         say(as_options(f"recognized: {'; '.join(imported.recognized)}"))
         say(f"score: {imported.score_field}, with the values {imported.scale}")
@@ -335,7 +315,7 @@ def say_contents(contents: FolderContents, withdrawn: Mapping[str, str]) -> None
         say(f"{count(len(imported.reviews), 'review')} of {papers} by {people}")
         for item in imported.dropped:
             say(as_options(f"dropped: {item}"))
-    for line in withdrawn_lines(withdrawn):
+    for line in withdrawn_lines(brought.withdrawn):
         say(f"left out of the decisions: {line} (delete the line under [withdrawn] to decide it after all)")
     for line in () if imported is None else imported.warnings:
         say(as_options(f"note: {line}"))
@@ -360,6 +340,14 @@ def say_contents(contents: FolderContents, withdrawn: Mapping[str, str]) -> None
     for line, names in years.items():
         if imported is None or line not in imported.warnings:
             say(as_options(f"note: {', '.join(names)}: {line}"))
+
+
+def _print_fit(fit: FolderFit | None) -> None:
+    """Who of the committee was found in past reviews, in numbers, and what these have shown."""
+    if fit is not None:
+        if fit.people is not None:
+            say(f"calibrated: {fit.people}; everyone else is taken as any reviewer of the past")
+        say_fitted(fit.fitted, fit.out)
 
 
 def _review_facts(reviews: Reviews) -> dict[str, object]:
@@ -487,83 +475,62 @@ def new(
     """
     rate, number = accept_setting(accept)
     choices = _choices(system, score_field, columns, layout, latest, best_first, unit, people)
-    files = SourceFiles(
-        reviews,
-        committee or (),
-        past or (),
-        conflicts,
-        pools,
-        reviewers,
-        same,
-        choices,
-        evidence=evidence,
-        assignments=assignments,
-    )
-    settings = InitialSettings(scores, rate, number, better=better)
-    key = key_beside(folder) if key is None else key
-    kept = papers_of(keep or "")
+    if assignments is not None:
+        choices = replace(choices, metareviews=metareviews_in(assignments))
+    given = {"reviews": reviews, "conflicts": conflicts, "pools": pools, "reviewers": reviewers}
+    given |= {"same": same, "evidence": evidence}
+    sources = [Source(path, kind) for kind, path in given.items() if path is not None]
+    for kind, paths in {"committee": committee, "past": past}.items():
+        sources += [Source(path, kind) for path in paths or ()]
     made = create_folder(
-        folder, files, settings, key, keep=kept, workers=available_cores(), progress=progress
+        folder,
+        InitialSettings(scores, rate, number, better=better),
+        key_beside(folder) if key is None else key,
+        sources,
+        choices,
+        keep=papers_of(keep or ""),
+        workers=available_cores(),
+        progress=progress,
     )
-    facts = _new_facts(folder, made)
-    answer = folder_answer(read_folder(folder), seconds=_SECONDS)
-    facts["advice"] = answer_words(answer)
-    _print_new(made, facts)
-    note(*made.remarks)
+    brought, fit = made.brought, made.fit
+    facts = {**_report(folder, brought, fit), **_new_facts(made)}
+    facts["advice"] = answer_words(folder_answer(read_folder(folder), seconds=_SECONDS))
+    note(*brought.remarks, *(() if fit is None else fit.remarks), *brought.refusals)
     emit_json(facts)
-
-
-def _new_facts(folder: Path, made: CreatedFolder) -> dict[str, Any]:
-    contents = made.contents
-    imported, fitted = contents.imported, contents.fitted
-    sizes: dict[str, Any] = {}
-    if imported is not None:
-        reviews = imported.reviews
-        sizes = {"reviews": reviews, "papers": reviews.papers, "reviewers": reviews.reviewers}
-    return {
-        "folder": folder,
-        "settings": made.settings,
-        "withdrawn": made.withdrawn,
-        **contents_facts(contents),
-        "calibrated": None if fitted is None else fitted.checks.reviewers,
-        "found": None if contents.people is None else contents.people.found,
-        "key": made.key,
-        "fingerprint": made.secret.fingerprint,
-        "sealed": ledger_folder(made.key),
-        "shared": shared_folder(made.key),
-        "notes": [],
-        "warning": CONFIDENTIAL,
-        **{name: len(items) for name, items in sizes.items()},
-    }
-
-
-def _print_new(made: CreatedFolder, facts: dict[str, Any]) -> None:
-    contents, folder = made.contents, facts["folder"]
-    say_contents(contents, made.withdrawn)
-    say_calibrated(contents.people)
+    _print_contents(brought)
+    _print_fit(fit)
     say()
-    if contents.fitted is not None:
-        say_fitted(contents.fitted, folder / INPUTS / "reviewers.csv")
-        say()
-    _print_open(made, facts)
+    _print_open(folder, made)
     say(f"CONFIDENTIAL, never share: {folder / INPUTS}")
     say(f"key: {facts['key']}, fingerprint {facts['fingerprint']}")
     for line in _KEY_ADVICE:
         say(line.format(sealed=facts["sealed"], shared=facts["shared"]))
-    if contents.imported is None:
+    if reviews is None:
         say(
             "Publish the fingerprint before reviews are in: it reveals nothing about the key, and shows later"
         )
         say("that the draws were fixed before anyone knew the scores.")
     if facts["advice"] is not None:
         say(facts["advice"])
-    say_next_step(folder)
+    say_next_step(folder, refused=bool(brought.refusals))
 
 
-def say_calibrated(people: MatchedPeople | None) -> None:
-    """Say who of the committee was found in past reviews, in numbers."""
-    if people is not None:
-        say(f"calibrated: {people}; everyone else is taken as any reviewer of the past")
+def _new_facts(made: CreatedFolder) -> dict[str, Any]:
+    imported, people = made.brought.contents.imported, None if made.fit is None else made.fit.people
+    facts = {
+        "settings": made.settings,
+        "found": None if people is None else people.found,
+        "key": made.key,
+        "fingerprint": made.secret.fingerprint,
+        "sealed": ledger_folder(made.key),
+        "shared": shared_folder(made.key),
+        "warning": CONFIDENTIAL,
+    }
+    if imported is None:
+        return facts
+    reviews = imported.reviews
+    sizes = {"reviews": len(reviews), "papers": len(reviews.papers), "reviewers": len(reviews.reviewers)}
+    return facts | sizes
 
 
 def _stated_range(field: str, score: Array) -> str:
@@ -580,11 +547,12 @@ def _stated_range(field: str, score: Array) -> str:
     return f"{ends[0]}..{ends[1]}"
 
 
-def _print_open(made: CreatedFolder, facts: dict[str, Any]) -> None:
-    folder, settings = facts["folder"], facts["settings"]
+def _print_open(folder: Path, made: CreatedFolder) -> None:
+    """What the chair should look at in the new conference.toml."""
+    settings, contents = made.settings, made.brought.contents
     say(f"wrote {folder / FILE}: check every setting and correct any that are wrong")
     if "grid" in settings:
-        known = made.contents.imported
+        known = contents.imported
         stated = "" if known is None else _stated_range(known.score_field, known.reviews.score)
         doubt = f'its heading says {stated}: then write grid = "{stated}"' if stated else ""
         if stated != settings["grid"]:
@@ -597,7 +565,7 @@ def _print_open(made: CreatedFolder, facts: dict[str, Any]) -> None:
         say("  accept-rate, accept: neither is set; say how many papers to accept")
     if "past" in settings:
         say(f"  past-better: not set; {_PAST_BETTER.format(better=settings['better'])}")
-    if not made.calibrated and not {"past", "evidence"} & settings.keys():
+    if "reviewers" not in contents.files and not {"past", "evidence"} & settings.keys():
         say(
             "  past: not set, so these reviews calibrate themselves; "
             f"`blindcal import {folder} FILE --as past` brings past reviews, which gain more"

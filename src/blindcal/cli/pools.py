@@ -20,7 +20,7 @@ from blindcal.pools.candidates import (
     conflicts_in,
     read_similarity,
 )
-from blindcal.project.create import INPUTS
+from blindcal.project.contents import INPUTS
 from blindcal.project.imports import decided, edited_settings, free_place
 from blindcal.project.settings import FILE, Folder, read_folder
 

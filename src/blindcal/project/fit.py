@@ -15,7 +15,7 @@ from blindcal.io.atomic_files import make_folder, read_bytes, refuse_published, 
 from blindcal.io.cells import count
 from blindcal.io.tables import format_table
 from blindcal.posterior.reuse_guard import read_scale, reuse_warnings
-from blindcal.project.create import past_table
+from blindcal.project.contents import past_table
 from blindcal.project.folder import change_settings
 from blindcal.project.imports import (
     decided,

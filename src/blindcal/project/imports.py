@@ -15,25 +15,20 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
 
 from blindcal.deciding.ledger import ledger_folder
 from blindcal.deciding.publish import latest_release
 from blindcal.errors import InputError, Problem
 from blindcal.exporters.formats import read_decided, table_of
 from blindcal.fitting.committee import read_committee, read_names
+from blindcal.fitting.history import in_year_order
 from blindcal.fitting.received_sums import has_share_statement
 from blindcal.importers import MAX_EXPORT
-from blindcal.importers.cmt import lists_statuses, read_statuses
-from blindcal.importers.detect import recognized
-from blindcal.importers.easychair import committee_table
-from blindcal.importers.hotcrp import read_metareviews
+from blindcal.importers.cmt import read_statuses
 from blindcal.importers.normalize import Imported, coded
 from blindcal.importers.open import open_export
-from blindcal.importers.people import lists_people, new_codes, read_codes
-from blindcal.importers.pretalx import team_sheet
+from blindcal.importers.people import new_codes, read_codes
 from blindcal.importers.raw_export import Choices
-from blindcal.importers.sheet import find_table
 from blindcal.io.atomic_files import (
     is_release_folder,
     lock,
@@ -59,61 +54,32 @@ from blindcal.posterior.conference import Parameters, Sources, read_reviewers, r
 from blindcal.posterior.inputs import PAST
 from blindcal.posterior.reuse_guard import Fingerprint, fingerprint_of_reviews, refuse_reused, reuse_warnings
 from blindcal.posterior.this_year import read_evidence
-from blindcal.project.create import (
-    CALIBRATED,
+from blindcal.project.contents import (
     INPUTS,
     FolderContents,
-    SourceFiles,
+    Source,
     check_evidence,
     check_files,
     check_scores,
-    grid_text,
-    input_settings,
+    file_of,
     left_out,
-    metareviews_in,
     past_footprints,
     read_contents,
     refuse_other_lists,
     score_remarks,
     unlisted_remarks,
-    withdrawn_reasons,
 )
-from blindcal.project.settings import FILE, Folder, Value, toml_value, with_settings
+from blindcal.project.settings import FILE, Folder, Value, grid_text, toml_value, with_settings
 from blindcal.reviewers.calibration import ANYONE
 from blindcal.reviews import Reviews, grid_warnings, missing_withdrawn_warnings, similar_id_warnings
 
 Notes = Mapping[str, Mapping[str, str | None]]
 """Lines about papers under the headings of conference.toml: by heading, then by paper; None for none."""
-KINDS = (
-    *("reviews", "past", "committee", "conflicts", "assignments", "pools", "reviewers", "titles", "same"),
-    *("evidence", "statuses"),
-)
-"""What a file can be brought into a folder as."""
 CALIBRATING = frozenset(("reviews", "past", "committee", "same"))
 """What a calibration from past years follows from."""
-
-_PAPERS = {"paper", "paper id", "pid", "submission #", "submission", "proposal id", "#"}
-# Kinds of table that their columns show, tried in this order; anything else is an export of reviews.
-_COLUMNS = {
-    "same": lambda names: {"old", "new"} <= names,
-    "reviewers": lambda names: {"reviewer", "slope", "offset", "noise"} <= names,
-    "pools": lambda names: {"paper", "reviewer"} < names <= {"paper", "reviewer", "probability"},
-    "titles": lambda names: names == {"paper", "title"},
-    "evidence": lambda names: names == {"paper", "evidence"},
-    "statuses": lists_statuses,
-    "committee": lists_people,
-}
-# What several files may be brought in as at once: years, and lists that add up to the committee.
-_REPEATED = ("past", "committee")
-_NAME = re.compile(r"[^\W_][\w .+()-]*")
-
-
-class Source(NamedTuple):
-    """A file to import: its `path`, the `kind` it is taken for, and a `name` for a past conference."""
-
-    path: Path
-    kind: str
-    name: str = ""
+CALIBRATED: Mapping[str, Value] = {"pools": EVERYONE, "reviewers": f"{INPUTS}/reviewers.csv"}
+"""What a folder says besides if past years or a table calibrate reviewers."""
+_PAST = re.compile(r"past/[^/]+\.csv")
 
 
 @dataclass(frozen=True)
@@ -136,89 +102,6 @@ class FolderImport:
     refusals: tuple[str, ...] = ()  # what `plan` would refuse, in its words; they name nobody
 
 
-def _lists_conflicts(names: frozenset[str]) -> bool:
-    word = names & {"conflict", "conflicttype"} or ("action" in names and names & {"email", "user"})
-    return bool(names & _PAPERS and word) and "score" not in names
-
-
-def file_kind(path: Path, choices: Choices, *, has_reviews: bool) -> str:
-    """What a file is, by its content: one of `KINDS`, or an `InputError` that names the choice.
-
-    `choices`: how an export is read if its content leaves it open. `has_reviews`: whether the folder has this
-    year's reviews already; then further ones could correct them or be those of a past conference.
-    """
-    if has_share_statement(path):
-        return "past"
-    opened = open_export(read_bytes(path, MAX_EXPORT), str(path))
-    # A list of conflicts may look like reviews; a workbook of many tables is an export, though it has lists.
-    sheet = opened.sheets[0] if len(opened.sheets) == 1 else None
-    if team_sheet(opened) is not None or (sheet is not None and committee_table(opened) is not None):
-        return "committee"
-    if read_metareviews(opened) is not None:
-        return "assignments"
-    if sheet is not None and find_table(sheet, _lists_conflicts) is not None:
-        return "conflicts"
-    try:
-        recognized(opened, choices)
-    except InputError:
-        kinds = [k for k, wanted in _COLUMNS.items() if sheet is not None and find_table(sheet, wanted)]
-        if not kinds:
-            raise
-        return kinds[0]
-    if has_reviews:
-        raise InputError(
-            f"{path} holds reviews, and there are reviews of this year already. Give --as past if these are "
-            "of a past conference, or --as reviews if they correct the others"
-        )
-    return "reviews"
-
-
-def resolved_kinds(
-    folder: Folder, paths: Sequence[Path], kind: str | None, choices: Choices
-) -> tuple[Source, ...]:
-    """The files, each with the kind that is given for all of them or recognized in its content."""
-    if kind is not None and kind not in KINDS:
-        raise InputError(f"--as must be one of {', '.join(KINDS)}, found {kind!r}")
-    has_reviews = "reviews" in folder.settings
-    sources = []
-    for path in paths:
-        # A list of assignments beside reviews says which of them are metareviews.
-        own = "assignments" if kind in ("reviews", "past") and len(paths) > 1 and _marks(path) else kind
-        if own is None and (choices.columns or choices.format or choices.layout) and not has_reviews:
-            own = "reviews"
-        own = own or file_kind(path, choices, has_reviews=has_reviews)
-        has_reviews |= own == "reviews"
-        sources.append(Source(path, own))
-    check_sources(sources)
-    return tuple(sources)
-
-
-def _marks(path: Path) -> bool:
-    return read_metareviews(open_export(read_bytes(path, MAX_EXPORT), str(path))) is not None
-
-
-def _metareviews(sources: Sequence[Source]) -> frozenset[tuple[str, str]] | None:
-    """The metareviews among the reviews that come with a list of assignments; None without one."""
-    lists = [source.path for source in sources if source.kind == "assignments"]
-    if not lists:
-        return None
-    if len([source for source in sources if source.kind in ("reviews", "past")]) != 1:
-        raise InputError(
-            f"{lists[0]} says which reviews are metareviews: give it together with the one file of reviews "
-            "that it is about"
-        )
-    return metareviews_in(lists[0])
-
-
-def check_sources(sources: Sequence[Source]) -> None:
-    """Refuse files that cannot be brought in together."""
-    kinds = [source.kind for source in sources if source.kind not in _REPEATED]
-    if twice := [repeated for repeated in KINDS if kinds.count(repeated) > 1]:
-        raise InputError(f"give one file as {twice[0]}, found {kinds.count(twice[0])}")
-    if {"conflicts", "pools"} <= {*kinds}:
-        raise InputError("give `conflicts` or `pools`, not both: either says who may have reviewed")
-
-
 def read_import(
     folder: Folder,
     sources: Sequence[Source],
@@ -232,7 +115,7 @@ def read_import(
     `keep`: papers to decide though the export calls them withdrawn, desk rejected, deleted or decided.
     `codes`: a table of codes that replace reviewers' ids; people in it keep theirs.
     """
-    contents, remarks = _read(folder, sources, choices)
+    contents, remarks = _contents_for(folder, sources, choices)
     coding = None if codes is None else _Coding.read(codes)
     if coding is not None:
         contents = coding.applied(contents)
@@ -247,8 +130,7 @@ def read_import(
     remarks += score_remarks(contents, grid)
     check_files(contents)
     if this_year is not None:
-        conflicts = next((source.path for source in sources if source.kind == "conflicts"), "the conflicts")
-        refuse_other_lists(contents, conflicts, this_year.papers)
+        refuse_other_lists(contents, file_of(sources, "conflicts") or "the conflicts", this_year.papers)
         if "pools" not in contents.files and not contents.conflicts:
             own = folder.text("pools")
             refuse_other_papers(own, papers_in(own) if os.path.isfile(own) else (), this_year.papers)
@@ -271,6 +153,29 @@ def read_import(
     return FolderImport(
         tuple(sources), contents, written, settings, withdrawn, known, names, remarks, refusals
     )
+
+
+def input_settings(places: Mapping[str, str], past: Sequence[str] = ()) -> dict[str, Value]:
+    """The settings of conference.toml that name these files.
+
+    `places`: where each file lies in the folder, by its name in `inputs`. `past`: past conferences that the
+    folder names already, oldest first; one of the same name gives way.
+
+    >>> input_settings({"reviews.csv": "inputs/reviews.csv"})
+    {'reviews': 'inputs/reviews.csv'}
+    >>> input_settings({"past/2026.csv": "inputs/past/2026.csv"}, ["inputs/past/2025.csv"])
+    {'past': ['inputs/past/2025.csv', 'inputs/past/2026.csv']}
+    """
+    tables = ("reviews", "committee", "titles", "tracks", "same", "evidence", "reviewers")
+    settings: dict[str, Value] = {name: places[f"{name}.csv"] for name in tables if f"{name}.csv" in places}
+    for name in ("conflicts", "pools"):
+        if f"{name}.csv" in places:
+            settings["pools"] = places[f"{name}.csv"]
+    brought = {Path(name).stem: path for name, path in places.items() if _PAST.fullmatch(name)}
+    if brought:
+        named = {Path(path).stem: path for path in past} | brought
+        settings["past"] = [named[name] for name in in_year_order(named)]
+    return settings
 
 
 def _statuses(sources: Sequence[Source], reviews: Reviews | None) -> dict[str, str]:
@@ -296,7 +201,8 @@ def write_import(folder: Folder, brought: FolderImport, codes: Path | None = Non
     `codes`: the table of codes, if there is one; it is written before anything that has codes.
     """
     with lock(folder.file):
-        notes = {"withdrawn": withdrawn_reasons(brought.withdrawn)}
+        gone = {paper: f"{status}, as the export says" for paper, status in brought.withdrawn.items()}
+        notes = {"withdrawn": gone}
         text = edited_settings(folder.path, brought.settings, notes)
         if codes is not None and brought.codes is not None:
             _write_codes(codes, brought.codes, brought.names)
@@ -385,29 +291,16 @@ def fit_follows(folder: Folder, sources: Sequence[Source], contents: FolderConte
     return bool(occasion) and past and has == {"reviews", "committee"} and not decided(folder)
 
 
-def _read(
+def _contents_for(
     folder: Folder, sources: Sequence[Source], choices: Choices
 ) -> tuple[FolderContents, tuple[str, ...]]:
-    aside = (*_REPEATED, "assignments", "statuses")
-    by_kind = {source.kind: source.path for source in sources if source.kind not in aside}
-    members = [source.path for source in sources if source.kind == "committee"]
-    choices = replace(choices, metareviews=_metareviews(sources))
-    listed = [source for source in sources if source.kind == "past"]
-    files = SourceFiles(
-        **by_kind, committee=members, past=[source.path for source in listed], choices=choices
-    )
-    contents, remarks = read_contents(files)
-    names = [source.name or name for source, name in zip(listed, contents.past, strict=True)]
-    if bad := [name for name in names if not _NAME.fullmatch(name)]:
-        raise InputError(
-            f"a past conference's name must be like 2026 or icx-2026, found {bad[0]!a}: give --name"
-        )
-    contents = replace(contents, past=dict(zip(names, contents.past.values(), strict=True)))
-    # What an export lists beside its reviews does not take the place of the folder's own lists.
-    if "committee" in folder.settings and not members:
+    """What the files hold, without what an export lists beside its reviews and the folder has its own of."""
+    contents, remarks = read_contents(sources, choices)
+    kinds = {source.kind for source in sources}
+    if "committee" in folder.settings and "committee" not in kinds:
         contents = replace(contents, committee={})
     own_pools = "reviews" in folder.settings or folder.text("pools") not in ("", EVERYONE)
-    if "conflicts" not in by_kind and (own_pools or "pools" in by_kind):
+    if "conflicts" not in kinds and own_pools:
         contents = replace(contents, conflicts=())
     return contents, remarks
 
@@ -600,8 +493,7 @@ def _checked(
     """
     if reviews is None:
         return [], ()
-    brought = [str(source.path) for source in sources if source.kind == "reviews"]
-    file = brought[0] if brought else folder.text("reviews")
+    file = file_of(sources, "reviews") or folder.text("reviews")
     kept = reviews.without(withdrawn)
     remarks = [*missing_withdrawn_warnings(reviews, withdrawn, file), *similar_id_warnings(kept, file)]
     remarks += grid_warnings(kept) if kept.grid_declared else []
@@ -609,25 +501,28 @@ def _checked(
     committee = contents.committee or (read_committee(listed) if os.path.exists(listed) else {})
     reviewers = contents.files.get("reviewers", Path(folder.text("reviewers")))
     fitted = fit_follows(folder, sources, contents)
+    unlisted = unlisted_remarks(kept, committee, file, folder.path / INPUTS)
     if not fitted and not reviewers.is_file():
-        return [*remarks, *unlisted_remarks(kept, committee, file, folder.path / INPUTS)], ()
+        return [*remarks, *unlisted], ()
     try:
-        parameters: Parameters = dict.fromkeys(committee, ()) if fitted else read_reviewers(reviewers)
+        rows: Parameters = dict.fromkeys((*committee, ANYONE), ())
+        parameters = rows if fitted else read_reviewers(reviewers)
         if not fitted:
             refuse_reused(reviewers, parameters, kept)
         pools, named = _pools(folder, contents, kept.papers, [*parameters])
         refuse_mismatches(kept, parameters, pools, Sources(file, str(reviewers), named, contents.conflicts))
     except InputError as error:
         listing = listed if not contents.committee else str(folder.path / INPUTS / "committee.csv")
-        return remarks, tuple(str(_in_folder_words(error, folder, (listing, committee))).split("\n"))
-    return remarks, ()
+        past = bool(folder.past or contents.past)
+        return remarks, tuple(str(_in_folder_words(error, folder, listing, committee, past)).split("\n"))
+    return [*remarks, *unlisted], ()
 
 
 def _pools(
     folder: Folder, contents: FolderContents, papers: Sequence[str], people: Sequence[str]
 ) -> tuple[Pools, str]:
     """Who may have reviewed what once the files are there, and the name of the file that says so."""
-    if contents.conflicts:
+    if contents.conflicts and "pools" not in contents.files:
         members = sorted({*people} - {ANYONE})
         return everyone(papers, members, contents.conflicts), str(folder.path / INPUTS / "conflicts.csv")
     source = str(contents.files.get("pools", folder.text("pools") or EVERYONE))
@@ -656,7 +551,7 @@ def unknown_reviewers_listed(folder: Folder) -> Iterator[None]:
     except InputError as error:
         if not error.confidential:
             raise
-        refusal = _in_folder_words(error, folder)
+        refusal = _in_folder_words(error, folder, folder.text("committee"), None, bool(folder.past))
         listing = _listed(error, Path(folder.text("reviews")).with_name(UNKNOWN_REVIEWERS_FILE), folder)
         raise InputError(f"{refusal}\n{listing}", refusal.problems) from None
 
@@ -667,20 +562,19 @@ def plan_refusals(folder: Folder) -> tuple[str, ...]:
 
 
 def _in_folder_words(
-    error: InputError, folder: Folder, listing: tuple[str, Collection[str]] | None = None
+    error: InputError, folder: Folder, committee: str, members: Collection[str] | None, past: bool
 ) -> InputError:
     """The same error in words of the folder, if everyone without a conflict is a candidate; it names nobody.
 
     Then a reviewer whom no pool holds is not on the committee, or has joined it since the calibration was
-    made. `listing`: the committee's file and who is on it, if it is not yet the folder's.
+    made. `committee`: its file, or nothing; `members`: who is on it; `past`: whether there are past years.
     """
     pools, reviewers = map(folder.text, ("pools", "reviewers"))
-    committee, members = listing or (folder.text("committee"), None)
     missing = {who for _, who, cause, _ in error.confidential if cause == "pool"}
-    if not missing or not (pools == EVERYONE or conflicts_in(pools)) or not (committee or folder.past):
+    if not missing or not (pools == EVERYONE or conflicts_in(pools)) or not (committee or past):
         return error
     others = [problem for problem in error.problems if problem.rule != CAUSES["pool"][2]]
-    fit = f"`blindcal fit {folder.path}`" if folder.past else f"give everyone on it a row in {reviewers}"
+    fit = f"`blindcal fit {folder.path}`" if past else f"give everyone on it a row in {reviewers}"
     if members is None:
         members = read_committee(committee) if committee else ()
     if not members:

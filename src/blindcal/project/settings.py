@@ -19,6 +19,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
+from blindcal.checks import Array
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import read_bytes
 from blindcal.io.cells import Column, cell_problem, id_problem, normalize_id, number_text
@@ -608,6 +611,14 @@ def parse_grid(text: str | None) -> list[float] | None:
     return [float(level) for level in range(low, high + 1)]
 
 
+def grid_text(grid: Array | None) -> str:
+    """The scores that can be given as the text of `grid`; `none` if any number can be one."""
+    if grid is None:
+        return "none"
+    whole = bool((grid == np.floor(grid)).all()) and grid.size == grid[-1] - grid[0] + 1
+    return f"{number_text(grid[0])}..{number_text(grid[-1])}" if whole else ",".join(map(number_text, grid))
+
+
 def number_hint(text: str, *, percent: bool = False) -> str:
     """The number that a `text` probably means, after a colon; empty if there is nothing to guess.
 
@@ -657,7 +668,7 @@ _NOTES = """
 # Left out by every command, whatever the tables say. If blindcal decided them, run `decide` with
 # --amend --reason: the private log then says that they were withdrawn. One line for each:
 [withdrawn]
-{withdrawn}
+# "17" = "by its authors, May 3"
 
 # ---- Decisions overridden by hand ----
 # `export` writes them in place of blindcal's and marks them as overridden. The certificate is about
@@ -666,14 +677,12 @@ _NOTES = """
 [overridden]
 # "23" = "accept: the committee found an error in a review"
 """
-_WITHDRAWN = '# "17" = "by its authors, May 3"'
 
 
-def conference_text(settings: Mapping[str, Value], withdrawn: Mapping[str, str] | None = None) -> str:
+def conference_text(settings: Mapping[str, Value]) -> str:
     """The text of a new conference.toml; what is not set stands there as an example behind a `#`.
 
     `settings`: values by the names of settings; `conference`, `key` and `out` must be among them.
-    `withdrawn`: the reason for each paper that was withdrawn; by default none was.
     """
     opening = _OPENING.format(name=settings["conference"], key=settings["key"], out=settings["out"])
     paragraphs = "\n#\n".join(_comment(paragraph) for paragraph in opening.strip().split("\n\n"))
@@ -685,9 +694,7 @@ def conference_text(settings: Mapping[str, Value], withdrawn: Mapping[str, str] 
             mark = "" if name in settings else "# "
             line = f"{mark}{name} = {toml_value(settings.get(name, row.example))}"
             sections += [_comment(row.sentence), line]
-    gone = [f"{toml_value(paper)} = {toml_value(reason)}" for paper, reason in (withdrawn or {}).items()]
-    notes = _NOTES.format(withdrawn="\n".join(gone or [_WITHDRAWN])).rstrip("\n")
-    return "\n".join([paragraphs, *sections, notes, ""])
+    return "\n".join([paragraphs, *sections, _NOTES])
 
 
 def with_settings(text: str, settings: Mapping[str, Value | None]) -> str:
