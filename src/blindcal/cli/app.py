@@ -60,18 +60,13 @@ COMMANDS = {
     },
     "Chair, once papers are decided": {
         "report": ("report:report", "Explain a release and its certificate, on a page or as text."),
-        "export": (
-            "report:export",
-            "Write decisions, or a list of another number, for a system or a table.",
-        ),
+        "export": ("report:export", "Write decisions, or a list of another number, for a system or a table."),
         "audit": ("audit:audit", "Play adversaries against published decisions, and say what they gain."),
     },
     "Chair, between conferences": {
-        "share": ("fit:share", "Give another conference noisy sums about reviewers."),
+        "share": ("fit:share", "Give another conference noisy sums about reviewers.")
     },
-    "Auditor, with the key": {
-        "verify": ("audit:verify", "Check that a release is what it says."),
-    },
+    "Auditor, with the key": {"verify": ("audit:verify", "Check that a release is what it says.")},
     "Calibration without privacy, for chairs only": {
         "assess": (
             "calibrate:assess",
@@ -91,7 +86,7 @@ RESEARCH = {
             "paper:paper",
             "List what the paper has, answer in its letters, and draw its figures again.",
         ),
-    },
+    }
 }
 
 

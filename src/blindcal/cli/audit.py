@@ -13,7 +13,7 @@ import typer
 
 from blindcal.adversaries.findings import SCORES, Finding, Findings
 from blindcal.adversaries.single_paper import AUTHOR, CONSTANT
-from blindcal.cli.console import as_options, emit_json, note, number, progress, say, table
+from blindcal.cli.console import as_options, emit_json, note, number, say, table
 from blindcal.cli.options import (
     ClusterAddress,
     FolderPath,
@@ -104,10 +104,8 @@ def audit(
         raise InputError("--keep goes with --loads")
     folder = opened(path)
     adversaries = Adversaries(prior or (), evidence or (), colluders or (), loads, keep)
-    with hired(processes, None) as workers:
-        findings, record, remarks = audit_folder(
-            folder, adversaries, key=key, workers=workers, progress=progress
-        )
+    with hired(processes, None) as work:
+        findings, record, remarks = audit_folder(folder, adversaries, key=key, **work)
     note(*remarks)
     facts = facts_of(
         findings, release=record.release, conference=record.conference, confidential=True, notes=[]
@@ -231,15 +229,14 @@ def verify(
     Example: blindcal verify icx2027
     """
     folder = opened(path)
-    with hired(processes, cluster) as workers:
+    with hired(processes, cluster) as work:
         verification, record, remarks = verify_folder(
             folder,
             key=key,
             published=published or (),
             commitment=commitment,
             lists=lists or (),
-            workers=workers,
-            progress=progress,
+            **work,
         )
     note(*remarks)
     facts = {"release": record.release, "checks": verification.checks, "verified": verification.agrees}

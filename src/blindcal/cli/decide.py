@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from blindcal.cli.console import emit_json, note, progress, say, say_gap
+from blindcal.cli.console import emit_json, note, say, say_gap
 from blindcal.cli.options import (
     ClusterAddress,
     FolderPath,
@@ -63,7 +63,7 @@ def decide(
     Example: blindcal decide icx2027
     """
     folder = opened(path)
-    with hired(processes, cluster) as workers:
+    with hired(processes, cluster) as work:
         outcome, public = decide_folder(
             folder,
             key=key,
@@ -72,8 +72,7 @@ def decide(
             published=published or (),
             yes_leak=yes_leak,
             despite_misfit=despite_misfit,
-            workers=workers,
-            progress=progress,
+            **work,
         )
     secret = key_of(folder, key)
     facts = {**_facts(outcome, public), "key": secret, "sealed": ledger_folder(secret)}

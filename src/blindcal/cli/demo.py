@@ -24,9 +24,7 @@ from blindcal.report.wording import certified_promises, level_advice
 from blindcal.simulation.conference import PAPERS, RATE, REVIEWS, SimulatedConference, example, example_files
 
 
-def demo(
-    out: Path = option("Folder to leave behind.", default=Path("demo-out")),
-) -> None:
+def demo(out: Path = option("Folder to leave behind.", default=Path("demo-out"))) -> None:
     """Decide a simulated conference of 200 papers on its own reviews, and leave its folder.
 
     OUT is a folder as `blindcal new` makes it from one file of reviews: OUT/inputs holds that file,

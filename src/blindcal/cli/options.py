@@ -16,12 +16,12 @@ from typing import Annotated, Any
 import typer
 
 from blindcal.checks import open_interval_rule
-from blindcal.cli.console import note, quiet, say
-from blindcal.compute.parallel import Workers, available_cores, connected
+from blindcal.cli.console import note, progress, quiet, say
+from blindcal.compute.parallel import available_cores, connected
 from blindcal.deciding.publish import latest_release
 from blindcal.errors import InputError
 from blindcal.io.cells import Column, cell_problem, count
-from blindcal.project.folder import interrupted_remarks, release_of
+from blindcal.project.folder import Work, interrupted_remarks, release_of
 from blindcal.project.imports import decided, plan_refusals
 from blindcal.project.settings import FILE, Folder, number_hint, read_folder
 from blindcal.reviewers.affine import Affine
@@ -138,18 +138,18 @@ ClusterAddress = Annotated[
 
 
 @contextmanager
-def hired(processes: int | None, cluster: str | None) -> Iterator[Workers]:
-    """Who does the work, as `--workers` and `--cluster` say."""
+def hired(processes: int | None, cluster: str | None) -> Iterator[Work]:
+    """Who does the work, as `--workers` and `--cluster` say, while its progress is shown."""
     if processes is not None and cluster is not None:
         raise InputError("give one of --workers and --cluster")
     if cluster is None:
         number = available_cores() if processes is None else processes
         if number < 1:
             raise InputError(f"--workers must be at least 1, found {number}")
-        yield number
+        yield {"workers": number, "progress": progress}
         return
     with connected(cluster) as workers:
-        yield workers
+        yield {"workers": workers, "progress": progress}
 
 
 PICTURE_FORMATS = ("svg", "png", "pdf")
@@ -246,11 +246,7 @@ Misfit = Annotated[
     typer.Option("--despite-misfit", help="Continue even if the calibration does not fit the scores at all."),
 ]
 Leak = Annotated[
-    bool,
-    typer.Option(
-        "--yes-leak",
-        help="Allow decisions to reveal reviewers, as the guarantee none does.",
-    ),
+    bool, typer.Option("--yes-leak", help="Allow decisions to reveal reviewers, as the guarantee none does.")
 ]
 
 

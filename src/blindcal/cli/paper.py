@@ -80,8 +80,8 @@ def paper(
     if out is None and what != "table":
         raise InputError(f"`paper {what}` writes files: give a folder with --out")
     try:
-        with hired(processes, None) as workers:
-            figures = [figure(each, trials, seed, workers) for each in names]
+        with hired(processes, None) as work:
+            figures = [figure(each, trials, seed, work["workers"]) for each in names]
     except InputError as error:
         raise InputError(by_option(str(error), ("trials", "seed"))) from None
     files = {} if out is None else _files(figures, what, forms, out)

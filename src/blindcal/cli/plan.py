@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 
 from blindcal.adversaries.findings import Findings
 from blindcal.cli.audit import facts_of, say_findings
-from blindcal.cli.console import about, emit_json, note, progress, say, say_gap, table
+from blindcal.cli.console import about, emit_json, note, say, say_gap, table
 from blindcal.cli.options import (
     ClusterAddress,
     FolderPath,
@@ -26,7 +26,6 @@ from blindcal.cli.options import (
     word,
 )
 from blindcal.cli.startup import interrupted, without_time_limit
-from blindcal.compute.parallel import Workers
 from blindcal.deciding.certificate import stated
 from blindcal.deciding.certificate_fields import ASSUMED, ASSUMED_OF_A_LIST, CONFIDENTIAL
 from blindcal.deciding.key import commitment_to_input, read_key
@@ -37,13 +36,13 @@ from blindcal.planning.calibration_check import CalibrationCheck
 from blindcal.planning.conference_plan import A_MINUTE, Answer, Plan, answer
 from blindcal.planning.conference_plan import plan as plan_papers
 from blindcal.planning.guarantee_menu import MENU
-from blindcal.planning.level_menu import LEVEL_MENU, level_answer
+from blindcal.planning.level_menu import LEVEL_MENU, LevelAnswer, level_answer
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import NAMES, Guarantee
-from blindcal.posterior.conference import Conference
+from blindcal.posterior.conference import Conference, LevelByTrack
 from blindcal.posterior.inputs import Inputs
 from blindcal.posterior.this_year import ThisYearInputs
-from blindcal.project.folder import folder_inputs, opened, settings_of
+from blindcal.project.folder import Work, folder_inputs, opened, settings_of
 from blindcal.project.imports import decided
 from blindcal.project.settings import Folder, checked_consent, parse_guarantee
 from blindcal.report.guarantee_survey import survey
@@ -69,6 +68,8 @@ _LONG_SECONDS = 60.0
 # If the whole answer takes longer than this, the first one is given as soon as it is known.
 _SOON_SECONDS = 3.0
 _WIDTH = 100
+# What can be published before the draw, if a key is given.
+_NOT_SEALED: Mapping[str, str | None] = {"key_fingerprint": None, "commitment": None}
 
 
 def plan(
@@ -121,44 +122,45 @@ def plan(
             refuse_published(out)
     request = settings_of(folder, yes_leak=yes_leak or bool(given))
     request = replace(request, guarantee=given[0]) if given else request
-    others, seconds = given if len(given) > 1 else MENU, inf if full else A_MINUTE
     every = full or audit or out is not None
-    prepared, planned, promise, fingerprint = None, None, None, None
-    with hired(processes, cluster) as workers:
+    prepared, planned, findings, sealed = None, None, None, _NOT_SEALED
+    with hired(processes, cluster) as work:
         with folder_inputs(folder) as inputs:
             request = request.for_inputs(inputs)
-            if isinstance(inputs, ThisYearInputs):
-                if audit or out is not None:
-                    raise InputError(
-                        "--audit and --out need past years: what this year's reviews gain is printed as a "
-                        "whole, and `blindcal app` shows it as a page"
-                    )
-                _plan_levels(folder, inputs, request, given, key)
-                return
-            if every or key is not None:
-                prepared, truth = request.prepared(inputs, workers=workers, progress=progress)
+            by_level = isinstance(inputs, ThisYearInputs)
+            if by_level and (audit or out is not None):
+                raise InputError(
+                    "--audit and --out need past years: what this year's reviews gain is printed as a "
+                    "whole, and `blindcal app` shows it as a page"
+                )
+            if every or by_level or key is not None:
+                prepared, truth = request.prepared(inputs, **work)
                 if key is not None:
                     secret = read_key(key)
-                    fingerprint = secret.fingerprint
                     promise = commitment_to_input(secret, prepared, truth.reviewers, request, truth.given)
-            answer = _answered(inputs, request, others, prepared, seconds, despite_misfit, workers)
-        _print_answer(answer, request, promise, fingerprint)
+                    sealed = {"key_fingerprint": secret.fingerprint, "commitment": promise}
+            several = given if len(given) > 1 else None
+            if isinstance(inputs, ThisYearInputs):
+                levels = level_answer(inputs, request, several or LEVEL_MENU, prepared=prepared)
+                _print_levels(levels, request, sealed)
+                _say_next_of_levels(folder, levels, undecided=not given and not decided(folder))
+                return
+            seconds = inf if full else A_MINUTE
+            answer = _answered(inputs, request, several or MENU, prepared, seconds, despite_misfit, work)
+        _print_answer(answer, request, sealed)
         # After an interrupt there is what is known, and nothing further is begun.
         if every and prepared is not None and not interrupted():
-            planned = _planned(inputs, prepared, request, despite_misfit, workers)
+            planned = _planned(inputs, prepared, request, despite_misfit, work)
+            _print_planned(planned)
             if out is not None:
-                _write_page(out, planned, answer, workers, hidden=hidden)
-        findings = _audited(planned) if audit and planned is not None else None
-    remarks = answer.remarks if planned is None else planned.remarks
-    if planned is not None:
-        _print_planned(planned)
-    if findings is not None:
-        say()
-        say_findings(findings)
-    note(*remarks)
+                _write_page(out, planned, answer, work, hidden=hidden)
+            if audit:
+                findings = _audited(planned)
+                say()
+                say_findings(findings)
+    note(*(answer if planned is None else planned).remarks)
     more = {} if findings is None else {"audit": facts_of(findings)}
-    key_facts = {"commitment": promise, "key_fingerprint": fingerprint}
-    emit_json({**_facts(answer, request, planned), **key_facts, "notes": [], **more})
+    emit_json({**_facts(answer, request, planned), **sealed, "notes": [], **more})
     if out is not None and planned is not None:
         say(f"wrote {out}; open it in any browser, or print it from there")
         if hidden:
@@ -166,59 +168,22 @@ def plan(
     say_next("plan", folder)
 
 
-def _plan_levels(
-    folder: Folder, inputs: ThisYearInputs, request: Request, given: Sequence[Guarantee], key: Path | None
-) -> None:
-    """Print what each guarantee gains if papers are decided by this year's evidence."""
-    prepared, truth = request.prepared(inputs)
-    others = given if len(given) > 1 else LEVEL_MENU
-    found = level_answer(inputs, request, others, prepared=prepared)
-    facts: dict[str, Any] = {"commitment": None, "key_fingerprint": None}
-    if key is not None:
-        secret = read_key(key)
-        promise = commitment_to_input(secret, prepared, truth.reviewers, request, truth.given)
-        facts = {"commitment": promise, "key_fingerprint": secret.fingerprint}
-    say(level_advice(found))
-    say()
-    headings, lines, meaning = level_table(found)
-    rows = [
-        (f"{name} (chosen)" if choice == found.choice else name, *more)
-        for choice, (name, *more) in zip(found.menu.choices, lines, strict=True)
-    ]
-    table(["guarantee", *headings], rows)
-    say(fill(meaning, _WIDTH))
-    say()
-    say(f"{count(found.menu.papers, 'paper')}, {count(found.reviews, 'review')}; nothing was drawn")
-    say(f"bar: quality {bar_words(prepared.bar)} (quality is N(0,1) over papers)")
-    if request.quota is not None:
-        about = "" if found.from_file else "; gains are about papers decided one by one"
-        say(f"{quota_line(request.quota)}{about}")
-    say(f"better: {request.better} scores")
-    for name, value in facts.items():
-        if value is not None:
-            say(f"{name.replace('_', ' ')}: {value}")
-    note(*found.remarks)
-    emit_json(
-        {
-            "advice": level_advice(found),
-            "papers": found.menu.papers,
-            "reviews": found.reviews,
-            "guarantee": request.guarantee,
-            "source": request.source,
-            "bar": prepared.bar,
-            "accept": request.accept,
-            "wait_list": request.wait_list,
-            "better": request.better,
-            "menu": level_facts(found),
-            **facts,
-            "notes": [],
-        }
-    )
-    if given or decided(folder):
-        say_next("plan", folder)
-    elif request.guarantee.name == "public":
+def _print_levels(answer: LevelAnswer, request: Request, sealed: Mapping[str, str | None]) -> None:
+    """What each guarantee gains if papers are decided by this year's evidence."""
+    headings, lines, meaning = level_table(answer)
+    _print_menu(level_advice(answer), headings, lines, answer.menu.choices.index(answer.choice), meaning)
+    one_by_one = "" if answer.from_file else "; gains are about papers decided one by one"
+    _print_conference(answer, request, answer.conference.bar, "", one_by_one)
+    _print_sealed(sealed)
+    note(*answer.remarks)
+    facts = {"advice": level_advice(answer), "source": request.source, "menu": level_facts(answer)}
+    emit_json({**_shared_facts(answer, request, answer.conference.bar), **facts, **sealed, "notes": []})
+
+
+def _say_next_of_levels(folder: Folder, answer: LevelAnswer, *, undecided: bool) -> None:
+    if undecided and answer.chosen.name == "public":
         say(f"next: blindcal decide {folder.path}")
-    elif doubt(found):
+    elif undecided and doubt(answer):
         say(f'next: set guarantee = "public" in {folder.file}, then blindcal decide {folder.path}')
     else:
         say_next("plan", folder)
@@ -231,7 +196,7 @@ def _answered(
     prepared: Conference | None,
     seconds: float,
     despite_misfit: bool,
-    workers: Workers,
+    work: Work,
 ) -> Answer:
     """The answer; the first estimate is said if the rest takes a while, and Ctrl-C ends with the last."""
     start, known, said = monotonic(), list[Answer](), False
@@ -252,8 +217,7 @@ def _answered(
             prepared=prepared,
             seconds=seconds,
             despite_misfit=despite_misfit,
-            workers=workers,
-            progress=progress,
+            **work,
             tell=tell,
         )
     except KeyboardInterrupt:
@@ -264,30 +228,21 @@ def _answered(
 
 
 def _planned(
-    inputs: Inputs, prepared: Conference, request: Request, despite_misfit: bool, workers: Workers
+    inputs: Inputs, prepared: Conference, request: Request, despite_misfit: bool, work: Work
 ) -> Plan:
     """The certified plan of every paper; how long deciding takes is noted if it is long."""
     start = monotonic()
-    planned = plan_papers(
-        inputs,
-        request,
-        prepared=prepared,
-        despite_misfit=despite_misfit,
-        workers=workers,
-        progress=progress,
-    )
+    planned = plan_papers(inputs, request, prepared=prepared, despite_misfit=despite_misfit, **work)
     taken = monotonic() - start
     if taken >= _LONG_SECONDS:
         note(f"deciding takes as long as planning did, {about(taken)}, and verifying too")
     return planned
 
 
-def _write_page(out: Path, planned: Plan, answer: Answer, workers: Workers, *, hidden: bool) -> None:
+def _write_page(out: Path, planned: Plan, answer: Answer, work: Work, *, hidden: bool) -> None:
     request = planned.request
     own = request.guarantee
-    stands = survey(
-        planned.conference, own, better=request.better, only=True, workers=workers, progress=progress
-    )
+    stands = survey(planned.conference, own, better=request.better, only=True, **work)
     # The fields of the certificate that this plan would get, but for those of the draw.
     limits = {name: value for name, value in vars(own).items() if name != "name"}
     exactly = {} if request.quota is None else {"selection": {"accept": request.accept}}
@@ -299,22 +254,27 @@ def _write_page(out: Path, planned: Plan, answer: Answer, workers: Workers, *, h
     write_bytes(out, made.encode(), confidential=hidden)
 
 
-def _facts(answer: Answer, request: Request, planned: Plan | None) -> dict[str, Any]:
-    """The answer as JSON has it; with the numbers of the certificate if every paper is planned."""
-    exact = {} if planned is None else stated(planned.summary, request.guarantee)
+def _shared_facts(answer: Answer | LevelAnswer, request: Request, bar: LevelByTrack) -> dict[str, Any]:
     return {
-        "advice": advice(answer.menu, answer.chosen),
         "papers": answer.menu.papers,
         "reviews": answer.reviews,
         "guarantee": request.guarantee,
-        "bar": answer.bar,
-        "bar_of_papers": answer.weighed,
+        "bar": bar,
         "accept": request.accept,
         "wait_list": request.wait_list,
         "better": request.better,
+    }
+
+
+def _facts(answer: Answer, request: Request, planned: Plan | None) -> dict[str, Any]:
+    """The answer as JSON has it; with the numbers of the certificate if every paper is planned."""
+    return {
+        **_shared_facts(answer, request, answer.bar),
+        "advice": advice(answer.menu, answer.chosen),
+        "bar_of_papers": answer.weighed,
         "calibration_fit": answer.fit.public,
         "menu": answer.menu,
-        **exact,
+        **({} if planned is None else stated(planned.summary, request.guarantee)),
     }
 
 
@@ -325,29 +285,58 @@ def _audited(planned: Plan) -> Findings:
     return findings_of(planned_views(planned), better=planned.request.better)
 
 
-def _print_answer(answer: Answer, request: Request, promise: str | None, fingerprint: str | None) -> None:
+def _print_answer(answer: Answer, request: Request, sealed: Mapping[str, str | None]) -> None:
     menu = answer.menu
-    say(advice(menu, answer.chosen))
-    say()
     own = 1 + menu.choices.index(answer.choice)
-    rows = [
-        (f"{name} (chosen)" if i == own else name, *more) for i, (name, *more) in enumerate(menu_rows(menu))
-    ]
-    table(["guarantee", *MENU_HEADINGS], rows)
-    say(fill(_about_numbers(answer, request), _WIDTH))
-    say_gap(menu.gap)
-    say()
-    say(f"{count(menu.papers, 'paper')}, {count(answer.reviews, 'review')}; nothing was drawn")
+    _print_menu(
+        advice(menu, answer.chosen),
+        MENU_HEADINGS,
+        menu_rows(menu),
+        own,
+        _about_numbers(answer, request),
+        menu.gap,
+    )
     some = f", that of {answer.weighed:,} papers: the one to be frozen comes from all of them"
-    source = some if answer.weighed != menu.papers else ""
-    say(f"bar: quality {bar_words(answer.bar)} (quality is N(0,1) over papers){source}")
-    if request.quota is not None:
-        say(f"{quota_line(request.quota)}; the bar alone is frozen when papers are decided")
-    say(f"better: {request.better} scores")
+    of_some = some if answer.weighed != menu.papers else ""
+    frozen = "; the bar alone is frozen when papers are decided"
+    _print_conference(answer, request, answer.bar, of_some, frozen)
     say(fit_line(answer.fit))
-    if promise is not None:
-        say(f"key fingerprint: {fingerprint}")
-        say(f"commitment: {promise}")
+    _print_sealed(sealed)
+
+
+def _print_menu(
+    answer: str,
+    headings: Sequence[str],
+    rows: Sequence[tuple[str, ...]],
+    chosen: int,
+    meaning: str,
+    gap: float = 0.0,
+) -> None:
+    """The answer, and below it every guarantee with what its numbers mean; the one `chosen` is marked."""
+    say(answer)
+    say()
+    marked = [(f"{name} (chosen)" if i == chosen else name, *more) for i, (name, *more) in enumerate(rows)]
+    table(["guarantee", *headings], marked)
+    say(fill(meaning, _WIDTH))
+    say_gap(gap)
+    say()
+
+
+def _print_conference(
+    answer: Answer | LevelAnswer, request: Request, bar: LevelByTrack, of_bar: str, of_quota: str
+) -> None:
+    """What the answer is about; `of_bar`, `of_quota`: what is to be added to these lines."""
+    say(f"{count(answer.menu.papers, 'paper')}, {count(answer.reviews, 'review')}; nothing was drawn")
+    say(f"bar: quality {bar_words(bar)} (quality is N(0,1) over papers){of_bar}")
+    if request.quota is not None:
+        say(f"{quota_line(request.quota)}{of_quota}")
+    say(f"better: {request.better} scores")
+
+
+def _print_sealed(sealed: Mapping[str, str | None]) -> None:
+    for name, value in sealed.items():
+        if value is not None:
+            say(f"{name.replace('_', ' ')}: {value}")
 
 
 def _about_numbers(answer: Answer, request: Request) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from blindcal.cli.console import as_options, emit_json, note, progress, say
+from blindcal.cli.console import as_options, emit_json, note, say
 from blindcal.cli.options import (
     ClusterAddress,
     Processes,
@@ -80,10 +80,8 @@ def report(
     if papers:
         _write_papers(folder, release, out, key)
         return
-    with hired(processes, cluster) as workers:
-        html, survey, remarks = report_release(
-            folder, release, confidential=confidential, key=key, workers=workers, progress=progress
-        )
+    with hired(processes, cluster) as work:
+        html, survey, remarks = report_release(folder, release, confidential=confidential, key=key, **work)
     made = html.encode()
     write_bytes(out, made, confidential=confidential)
     note(*remarks)

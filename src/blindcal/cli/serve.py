@@ -40,7 +40,8 @@ def serve(
     home = Path() if folder is None else folder.parent
     if not home.is_dir():
         raise InputError(f"{home} must be a folder that exists")
-    with hired(processes, None) as workers:
+    with hired(processes, None) as work:
+        workers = work["workers"]
         session = Session(home, folder, workers=workers if isinstance(workers, int) else 1)
     try:
         server = listen(session, port)

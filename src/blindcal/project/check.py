@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 from blindcal.adversaries.coupled_exact import erasure_limit, true_loads
 from blindcal.adversaries.coupled_mcmc import coupled_findings
@@ -21,16 +21,15 @@ from blindcal.adversaries.side_knowledge import (
 from blindcal.adversaries.single_paper import View, published_views
 from blindcal.adversaries.this_year_exact import observe_release
 from blindcal.adversaries.this_year_mcmc import this_year_findings
-from blindcal.compute.parallel import Progress, Workers, no_progress
-from blindcal.deciding.publish import (
-    release_folder,
-)
+from blindcal.compute.parallel import no_progress
+from blindcal.deciding.publish import release_folder
 from blindcal.deciding.record import Record
 from blindcal.errors import InputError
 from blindcal.pools.candidates import Similarity, read_similarity
 from blindcal.posterior.inputs import PAST
 from blindcal.posterior.loads import read_loads
 from blindcal.project.folder import (
+    Work,
     check_calibrated,
     folder_inputs,
     interrupted_remarks,
@@ -38,9 +37,7 @@ from blindcal.project.folder import (
     release_of,
     releases_of,
 )
-from blindcal.project.settings import (
-    Folder,
-)
+from blindcal.project.settings import Folder
 from blindcal.verification import Verification, latest, verify_latest
 
 
@@ -59,8 +56,7 @@ def verify_folder(
     published: Sequence[Path] = (),
     commitment: str | None = None,
     lists: Sequence[Path] = (),
-    workers: Workers = 1,
-    progress: Progress = no_progress,
+    **work: Unpack[Work],
 ) -> FolderVerification:
     """Checks the latest release of a folder with the key, from the files that were decided.
 
@@ -85,8 +81,7 @@ def verify_folder(
             published=[*published, *releases_of(folder)],
             commitment=commitment,
             lists=lists,
-            workers=workers,
-            progress=progress,
+            **work,
         )
     return FolderVerification(verification, record, tuple(interrupted_remarks(folder)))
 
@@ -116,8 +111,7 @@ def audit_folder(
     adversaries: Adversaries | None = None,
     *,
     key: Path | None = None,
-    workers: Workers = 1,
-    progress: Progress = no_progress,
+    **work: Unpack[Work],
 ) -> FolderAudit:
     """Plays adversaries against the latest release of a folder: those always played, and those given."""
     given = adversaries or Adversaries()
@@ -129,11 +123,12 @@ def audit_folder(
                 "names and links, and takes no further adversary"
             )
         seen = observe_release(past, record)
-        observed = this_year_findings(seen, better=record.request.better, progress=progress)
+        watch = work.get("progress", no_progress)
+        observed = this_year_findings(seen, better=record.request.better, progress=watch)
         return FolderAudit(observed, record, tuple(interrupted_remarks(folder)))
     views, loads = published_views(past, record), given.loads
     known = None if loads is None else true_loads(views) if loads == "true" else read_loads(loads)
-    more = adversary_findings(views, given, known, workers=workers, progress=progress)
+    more = adversary_findings(views, given, known, **work)
     findings = findings_of(views, better=record.request.better)
     exactly = (
         "a number of papers was accepted exactly: this adversary sees the private decisions too, so what it "
@@ -148,9 +143,7 @@ def adversary_findings(
     views: Sequence[View],
     given: Adversaries,
     loads: Mapping[str, int] | None,
-    *,
-    workers: Workers = 1,
-    progress: Progress = no_progress,
+    **work: Unpack[Work],
 ) -> list[Finding]:
     """What the adversaries beside those who are always played find; `loads`: what one knows."""
     more = [
@@ -161,8 +154,7 @@ def adversary_findings(
         *author_findings(views),
     ]
     if loads is not None:
-        keep = given.keep
-        more += coupled_findings(views, loads, keep=keep, workers=workers, progress=progress)
+        more += coupled_findings(views, loads, keep=given.keep, **work)
     return more
 
 

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Unpack
 
-from blindcal.compute.parallel import Progress, no_progress
 from blindcal.deciding.decide import refuse_other_conference
 from blindcal.deciding.key import Key, make_key, read_key
 from blindcal.deciding.ledger import ledger_folder, read_ledger
@@ -35,7 +35,7 @@ from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import paper_tracks, read_reviewers
 from blindcal.private_sharing import shared_folder
 from blindcal.project.contents import INPUTS, FolderContents, Source, check_sources, file_of
-from blindcal.project.fit import FolderFit, fit_folder
+from blindcal.project.fit import FitWork, FolderFit, fit_folder
 from blindcal.project.imports import CALIBRATED, FolderImport, read_import, write_import
 from blindcal.project.paths import copied_remarks
 from blindcal.project.settings import (
@@ -84,8 +84,7 @@ def create_folder(
     choices: Choices | None = None,
     *,
     keep: Collection[str] = (),
-    workers: int = 1,
-    progress: Progress = no_progress,
+    **work: Unpack[FitWork],
 ) -> CreatedFolder:
     """Makes a folder, and its key if there is none: all of it is written, or nothing.
 
@@ -116,7 +115,7 @@ def create_folder(
         fit, remarks = None, [*brought.remarks, *_order_remarks(brought.contents)]
         if brought.contents.imported is not None and brought.contents.past:
             try:
-                fit = fit_folder(filled, workers=workers, progress=progress)
+                fit = fit_folder(filled, **work)
             except MirroredError as error:
                 remarks.append(f"there is no calibration yet: {error}. Then `blindcal fit {folder}`")
         remarks += [*_stray_remarks(filled, brought, fit), *copied_remarks(folder, key)]

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
-from blindcal.compute.parallel import Progress, Workers, no_progress
+from blindcal.compute.parallel import Workers
 from blindcal.deciding.decide import Outcome, decide
-from blindcal.deciding.publish import (
-    release_folder,
-)
+from blindcal.deciding.publish import release_folder
 from blindcal.errors import BlindcalError
 from blindcal.planning.conference_plan import Answer, answer
 from blindcal.planning.level_menu import LevelAnswer, level_answer
 from blindcal.posterior.this_year import ThisYearInputs
-from blindcal.project.folder import folder_inputs, key_of, read_folder_inputs, releases_of, settings_of
-from blindcal.project.settings import (
-    Folder,
-)
+from blindcal.project.folder import Work, folder_inputs, key_of, read_folder_inputs, releases_of, settings_of
+from blindcal.project.settings import Folder
 
 
 def folder_answer(folder: Folder, *, seconds: float, workers: Workers = 1) -> Answer | LevelAnswer | None:
@@ -52,8 +48,7 @@ def decide_folder(
     published: Sequence[Path] = (),
     yes_leak: bool = False,
     despite_misfit: bool = False,
-    workers: Workers = 1,
-    progress: Progress = no_progress,
+    **work: Unpack[Work],
 ) -> FolderRelease:
     """Decides every paper privately, once, as a folder's settings and `blindcal.decide` say.
 
@@ -73,8 +68,7 @@ def decide_folder(
             yes_leak=yes_leak,
             despite_misfit=despite_misfit,
             distinct_papers=folder.settings.get("distinct-papers") is True,
-            workers=workers,
-            progress=progress,
+            **work,
         )
     return FolderRelease(outcome, _public(folder, outcome.record.release))
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict, Unpack
 
-from blindcal.compute.parallel import Progress, no_progress
+from blindcal.compute.parallel import Progress
 from blindcal.errors import InputError
 from blindcal.fitting.committee import MatchedPeople, match_people, read_aliases, read_committee, read_names
 from blindcal.fitting.estimate import Fitted, check_fit_targets, fit
@@ -17,16 +18,17 @@ from blindcal.io.tables import format_table
 from blindcal.posterior.reuse_guard import read_scale, reuse_warnings
 from blindcal.project.contents import past_table
 from blindcal.project.folder import change_settings
-from blindcal.project.imports import (
-    decided,
-    folder_reviews,
-    free_place,
-)
-from blindcal.project.settings import (
-    Folder,
-)
+from blindcal.project.imports import decided, folder_reviews, free_place
+from blindcal.project.settings import Folder
 from blindcal.reviewers.calibration import Scale
 from blindcal.reviews import Reviews
+
+
+class FitWork(TypedDict, total=False):
+    """How many processes fit, and who watches."""
+
+    workers: int
+    progress: Progress
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class FolderFit:
     remarks: tuple[str, ...]  # what the chair should know, a sentence each; nobody is named
 
 
-def fit_folder(folder: Folder, *, workers: int = 1, progress: Progress = no_progress) -> FolderFit:
+def fit_folder(folder: Folder, **work: Unpack[FitWork]) -> FolderFit:
     """Estimates reviewers from the past conferences of a folder, and writes the table that it names."""
     reviews = folder_reviews(folder)
     if reviews is None:
@@ -78,8 +80,7 @@ def fit_folder(folder: Folder, *, workers: int = 1, progress: Progress = no_prog
         past_better=_better_ends(folder.settings.get("past-better", ())),
         same=same,
         scale=_kept_scale(current) if frozen else None,
-        workers=workers,
-        progress=progress,
+        **work,
     )
     out = _written(fitted, folder, current, out)
     if people is not None and people.pairs:

@@ -13,32 +13,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TypedDict
 
 from blindcal.checks import open_interval_rule
-from blindcal.deciding.publish import (
-    interrupted_release,
-    latest_release,
-    published_in,
-)
+from blindcal.compute.parallel import Progress, Workers
+from blindcal.deciding.publish import interrupted_release, latest_release, published_in
 from blindcal.errors import InputError
 from blindcal.fitting.committee import read_committee
 from blindcal.io.atomic_files import CERTIFICATE, DECISIONS, lock, write_bytes
 from blindcal.planning.request import Request
 from blindcal.posterior.inputs import PAST, Inputs, read_inputs
 from blindcal.posterior.this_year import EVIDENCE_FILE, ThisYearInputs
-from blindcal.project.imports import (
-    Notes,
-    edited_settings,
-    unknown_reviewers_listed,
-)
-from blindcal.project.settings import (
-    FILE,
-    Folder,
-    Value,
-    folder_request,
-    number_hint,
-    read_folder,
-)
+from blindcal.project.imports import Notes, edited_settings, unknown_reviewers_listed
+from blindcal.project.settings import FILE, Folder, Value, folder_request, number_hint, read_folder
+
+
+class Work(TypedDict, total=False):
+    """Who does the work of a step, and who watches it; the library's defaults hold for what is left out."""
+
+    workers: Workers  # how many processes on this machine, or a cluster
+    progress: Progress
 
 
 def opened(path: Path) -> Folder:

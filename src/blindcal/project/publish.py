@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
-from blindcal.compute.parallel import Progress, Workers, no_progress
 from blindcal.deciding.lists import PrintedList, printed_list
 from blindcal.deciding.publish import other_files, published_in, read_published, read_record
 from blindcal.deciding.record import Record
@@ -30,12 +29,8 @@ from blindcal.io.atomic_files import CERTIFICATE, read_json
 from blindcal.io.cells import count
 from blindcal.planning.remarks import plan_remarks
 from blindcal.posterior.inputs import PAST, Inputs
-from blindcal.project.folder import folder_inputs, key_of, release_of
-from blindcal.project.settings import (
-    FILE,
-    Folder,
-    parse_paper_counts,
-)
+from blindcal.project.folder import Work, folder_inputs, key_of, release_of
+from blindcal.project.settings import FILE, Folder, parse_paper_counts
 from blindcal.report.guarantee_survey import Survey, recorded_answer, survey_release
 from blindcal.report.html_page import LevelFigures, Report, page
 from blindcal.report.paper_table import PaperTable, paper_table
@@ -243,8 +238,7 @@ def report_release(
     *,
     confidential: bool = False,
     key: Path | None = None,
-    workers: Workers = 1,
-    progress: Progress = no_progress,
+    **work: Unpack[Work],
 ) -> ReleasePage:
     """The page about a release, for everyone or for the chair.
 
@@ -282,7 +276,7 @@ def report_release(
                     "`amend` and `reason`"
                 )
             if isinstance(inputs, Inputs):
-                survey = survey_release(inputs, certificate, papers, workers=workers, progress=progress)
+                survey = survey_release(inputs, certificate, papers, **work)
     if has_figures(certificate):
         notes = tuple(plan_remarks(certificate, certificate["limits"].get("never_against")))
     titles = None if folder is None else folder.settings.get("titles")
