@@ -6,16 +6,39 @@ import contextlib
 import io
 import re
 from collections.abc import Callable
+from typing import NamedTuple
 
 from blindcal.cli import run
 
 CANARY = "canary-7f3a"
 
 
-def call(*arguments: str) -> tuple[int, str, str]:
+class Said(NamedTuple):
+    """What a command said, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+
+def call(*arguments: str) -> Said:
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
         code = run(arguments)
-    return code, out.getvalue(), err.getvalue()
+    return Said(code, out.getvalue(), err.getvalue())
+
+
+def succeed(*arguments: str) -> Said:
+    """What a command said that has to succeed."""
+    said = call(*arguments)
+    assert said.code == 0, said.err
+    return said
+
+
+def refusal(*arguments: str, code: int = 2) -> str:
+    """What a command said on standard error that has to be refused with this exit code."""
+    said = call(*arguments)
+    assert said.code == code, said
+    return said.err
 
 
 def plain(text: str) -> str:

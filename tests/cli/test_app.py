@@ -20,7 +20,7 @@ from tools.cli_reference import command_names
 from blindcal import __version__
 from blindcal.cli import app as commands
 from blindcal.cli.app import COMMANDS, RESEARCH, app, research
-from commands import call
+from commands import call, succeed
 
 pytestmark = pytest.mark.edge
 
@@ -30,8 +30,8 @@ NAMES = [name.split()[1:] for name in command_names() if name not in ("blindcal"
 
 def test_version_and_help() -> None:
     assert call("--version")[1].startswith(f"blindcal {__version__}\n")
-    code, out, err = call("--help")
-    assert (code, err) == (0, "")
+    _, out, err = succeed("--help")
+    assert err == ""
     assert call() == call("-h") == (0, out, "")
     assert call("research") == call("research", "-h")
 
@@ -58,8 +58,8 @@ def _options(help_text: str) -> list[str]:
 
 @pytest.mark.parametrize("name", NAMES, ids=" ".join)
 def test_every_command_has_help_an_example_and_json(name: list[str]) -> None:
-    code, out, err = call(*name, "--help")
-    assert (code, err) == (0, "")
+    _, out, err = succeed(*name, "--help")
+    assert err == ""
     assert re.search(rf"Example: blindcal {' '.join(name)}\b", out)
     assert "--json" in out
     assert "list[" not in out
@@ -167,8 +167,8 @@ def test_a_demo_needs_a_folder(tmp_path: Path) -> None:
 
 
 def test_it_names_all_that_decisions_depend_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    code, said, err = call("--version")
-    assert (code, err) == (0, "")
+    _, said, err = succeed("--version")
+    assert err == ""
     lines = said.splitlines()
     assert lines[0] == f"blindcal {__version__}"
     for name in ("numpy", "scipy", "highspy", "typer", "jinja2"):

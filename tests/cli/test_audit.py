@@ -16,6 +16,7 @@ from blindcal.adversaries.single_paper import AUTHOR
 from blindcal.cli import run
 from blindcal.cli.audit import _say_adversaries
 from blindcal.deciding import ledger
+from commands import refusal, succeed
 from small_conferences import SmallConference, command_line, decided, small_conference, with_key
 
 pytestmark = pytest.mark.edge
@@ -28,18 +29,15 @@ def released(folder: Path, *more: str) -> list[str]:
     return command_line("audit", folder / "in", folder / "key.bin", folder / "out")
 
 
-def test_audit_of_a_release(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_audit_of_a_release(tmp_path: Path) -> None:
     command = released(tmp_path)
     certificate = json.loads((tmp_path / "out" / "certificate.json").read_text(encoding="utf-8"))
-    capsys.readouterr()
-    assert run(command) == 0
-    said = capsys.readouterr().out
+    said = succeed(*command).out
     assert said.startswith("CONFIDENTIAL: for the chair alone")
     assert "a reviewer" in said
     assert "canary" not in said
     kept = tmp_path / "audit.json"
-    assert run([*command, "--json", "--out", str(kept)]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(succeed(*command, "--json", "--out", str(kept)).out)
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert json.loads(kept.read_text(encoding="utf-8"))["findings"] == found["findings"]
     asked = {(one["question"], one["policy"]): one for one in reversed(found["findings"])}
@@ -50,10 +48,9 @@ def test_audit_of_a_release(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert (found["published"], found["papers"], found["reviews"]) == (True, 8, 16)
 
 
-def test_the_file_never_lies_among_what_is_shared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_file_never_lies_among_what_is_shared(tmp_path: Path) -> None:
     command = released(tmp_path)
-    assert run([*command, "--out", str(tmp_path / "out" / "audit.json")]) == 2
-    assert "meant to be shared" in capsys.readouterr().err
+    assert "meant to be shared" in refusal(*command, "--out", str(tmp_path / "out" / "audit.json"))
     assert {file.name for file in (tmp_path / "out").iterdir()} == {"decisions.csv", "certificate.json"}
 
 
@@ -64,34 +61,28 @@ def test_another_key_and_another_folder_are_refused(tmp_path: Path) -> None:
     assert run(command_line("audit", tmp_path / "in", tmp_path / "key.bin", tmp_path / "in")) == 2
 
 
-def test_an_exact_number_is_audited_by_its_private_decisions(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_exact_number_is_audited_by_its_private_decisions(tmp_path: Path) -> None:
     command = released(tmp_path, "accept = 3")
-    capsys.readouterr()
-    assert run(command) == 0
-    assert "upper bound" in capsys.readouterr().err
+    assert "upper bound" in succeed(*command).err
 
 
-def test_an_amended_release_counts_both_decisions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_amended_release_counts_both_decisions(tmp_path: Path) -> None:
     small = small_conference(papers=8, pool=5, spread=0.4)
     decided(small.write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out")
     again = small.with_review(1, score="0.11").write(tmp_path / "in2")
     decided(again, tmp_path / "key.bin", tmp_path / "out2", "--amend", "--reason", "x")
-    capsys.readouterr()
-    assert run(command_line("audit", tmp_path / "in", tmp_path / "key.bin", tmp_path / "out2", "--json")) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(
+        succeed(
+            *command_line("audit", tmp_path / "in", tmp_path / "key.bin", tmp_path / "out2", "--json")
+        ).out
+    )
     assert (found["release"], found["largest_rise"]["chosen"] <= 1e-9) == (2, True)
 
 
-def test_plan_with_an_audit(
-    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_plan_with_an_audit(small: SmallConference, tmp_path: Path) -> None:
     command = command_line("plan", small.write(tmp_path / "in"), "--audit")
-    assert run(command) == 0
-    assert "before the draw, on average over the public belief" in capsys.readouterr().out
-    assert run([*command, "--json"]) == 0
-    planned = json.loads(capsys.readouterr().out)
+    assert "before the draw, on average over the public belief" in succeed(*command).out
+    planned = json.loads(succeed(*command, "--json").out)
     found = planned["audit"]
     by_policy = {one["policy"]: one for one in found["findings"] if one["question"] == "author"}
     assert by_policy["chosen"]["success"] == pytest.approx(planned["success"], abs=1e-9)
@@ -99,12 +90,10 @@ def test_plan_with_an_audit(
     assert found["published"] is False
 
 
-def test_adversaries_that_know_more(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_adversaries_that_know_more(tmp_path: Path) -> None:
     command = released(tmp_path)
     more = ["--prior", "uniform", "--prior", "sharpened", "--evidence", "1.5", "--colluders", "2"]
-    capsys.readouterr()
-    assert run([*command, *more, "--loads", "true", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["findings"]
+    found = json.loads(succeed(*command, *more, "--loads", "true", "--json").out)["findings"]
     assert {one["adversary"] for one in found} == {
         "scores and decisions",
         "prior: uniform",
@@ -124,16 +113,16 @@ def test_adversaries_that_know_more(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert loaded["error"] == 0.0
 
 
-def test_a_prior_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_prior_from_a_file(tmp_path: Path) -> None:
     command = released(tmp_path)
     small = small_conference(papers=8, pool=5, spread=0.4)
     near = tmp_path / "near.csv"
     # All alike: the same as a uniform prior.
     pairs = [f"{paper},{name},0.5\n" for paper, name, _ in small.pools[1:]]
     near.write_text("paper,reviewer,similarity\n" + "".join(pairs), encoding="utf-8")
-    capsys.readouterr()
-    assert run([*command, "--prior", "uniform", "--prior", str(near), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["findings"]
+    found = json.loads(succeed(*command, "--prior", "uniform", "--prior", str(near), "--json").out)[
+        "findings"
+    ]
     alike, by_file = (
         [one["success"] for one in found if one["adversary"] == name]
         for name in ("prior: uniform", "prior: similarity")
@@ -141,32 +130,26 @@ def test_a_prior_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert len(alike) == 16
     assert by_file == pytest.approx(alike)
     near.write_text("paper,reviewer,similarity\n" + "".join(pairs[1:8]), encoding="utf-8")
-    assert run([*command, "--prior", str(near)]) == 2
-    said = capsys.readouterr().err
+    said = refusal(*command, "--prior", str(near))
     assert "--prior: by its similarities no one of the pool can have reviewed" in said
     assert "canary" not in said
 
 
-def test_loads_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_loads_from_a_file(tmp_path: Path) -> None:
     command = released(tmp_path)
     small = small_conference(papers=8, pool=5, spread=0.4)
     wrote = [row[1] for row in small.reviews[1:]]
     rows = [f"{name},{wrote.count(name)}\n" for name in small.canaries]
     loads = tmp_path / "loads.csv"
     loads.write_text("reviewer,load\n" + "".join(rows), encoding="utf-8")
-    capsys.readouterr()
-    assert run([*command, "--loads", "true", "--json"]) == 0
-    own = json.loads(capsys.readouterr().out)["findings"]
+    own = json.loads(succeed(*command, "--loads", "true", "--json").out)["findings"]
     given = [*command, "--loads", str(loads), "--json"]
-    assert run(given) == 0
-    assert json.loads(capsys.readouterr().out)["findings"] == own
+    assert json.loads(succeed(*given).out)["findings"] == own
     loads.write_text("reviewer,load\n" + "".join([*rows, rows[0]]), encoding="utf-8")
-    assert run(given) == 2
-    said = capsys.readouterr().err
+    said = refusal(*given)
     assert "must name everyone once" in said
     assert "canary" not in said
-    assert run([*command, "--keep", str(tmp_path / "walks")]) == 2
-    assert "--keep goes with --loads" in capsys.readouterr().err
+    assert "--keep goes with --loads" in refusal(*command, "--keep", str(tmp_path / "walks"))
 
 
 def test_a_cell_about_another_paper_has_its_own_baseline(capsys: pytest.CaptureFixture[str]) -> None:
@@ -188,13 +171,13 @@ def test_verify(small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFi
     assert run(command) == 0
     asked = "decided with: accept rate 0.4, among 10, better high, epsilon 3, guarantee crowd\n"
     assert capsys.readouterr().out.endswith(asked)
-    assert run([*command, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["verified"] is True
+    assert json.loads(succeed(*command, "--json").out)["verified"] is True
     (out / "decisions.csv").write_text("paper,decision,by_mean_score,advice\n", encoding="utf-8")
     assert run(command) == 4
     changed = small.with_review(1, score="0.5").write(tmp_path / "in2")
-    assert run(command_line("verify", changed, key)) == 4
-    assert "reviews, calibration, pools or grid are not those that were decided" in capsys.readouterr().err
+    assert "reviews, calibration, pools or grid are not those that were decided" in refusal(
+        *command_line("verify", changed, key), code=4
+    )
 
 
 def test_verify_reads_the_ledger_once(
@@ -218,8 +201,7 @@ def test_verify_says_which_release_it_checked(
     second = small.with_review(1, score="0.11").write(tmp_path / "in2")
     decided(second, key, tmp_path / "out2", "--amend", "--reason", "x")
     capsys.readouterr()
-    assert run(command_line("verify", second, key)) == 0
-    checked = capsys.readouterr().out
+    checked = succeed(*command_line("verify", second, key)).out
     assert checked.startswith("release 2, the latest of conference 'conference'\n")
     assert "could be known excludes it: give it as --commitment\n" in checked
     assert run(command_line("verify", first, key)) == 4
@@ -231,8 +213,7 @@ def test_verify_says_which_release_it_checked(
     said = capsys.readouterr()
     assert "release 2: verification failed" in json.loads(said.err)["error"]["message"]
     other = small.with_review(1, score="0.12").write(tmp_path / "in3")
-    assert run(command_line("verify", other, key)) == 4
-    assert "The input given" not in capsys.readouterr().err
+    assert "The input given" not in refusal(*command_line("verify", other, key), code=4)
 
 
 def test_verify_finds_a_changed_record(small: SmallConference, tmp_path: Path) -> None:
@@ -244,11 +225,10 @@ def test_verify_finds_a_changed_record(small: SmallConference, tmp_path: Path) -
 
 
 def test_verifying_without_the_sealed_folder_says_where_it_should_be(
-    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    small: SmallConference, tmp_path: Path
 ) -> None:
     folder, key = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin")
-    assert run(command_line("verify", folder, key)) == 2
-    assert "key.bin.sealed" in capsys.readouterr().err
+    assert "key.bin.sealed" in refusal(*command_line("verify", folder, key))
 
 
 def test_an_amended_release_on_a_grid_verifies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ pytest.importorskip("typer")
 
 import blindcal as bc
 from blindcal.cli import run
+from commands import refusal, succeed
 
 pytestmark = pytest.mark.edge
 
@@ -56,16 +57,12 @@ def test_without_a_rate_there_is_no_probability(reviews: Path, tmp_path: Path) -
     assert out.read_text().splitlines()[0] == COLUMNS
 
 
-def test_output_says_that_it_is_confidential_and_names_no_reviewer(
-    reviews: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_output_says_that_it_is_confidential_and_names_no_reviewer(reviews: Path, tmp_path: Path) -> None:
     arguments = ["calibrate", str(reviews), "--method", "offsets", "--accept-rate", "0.3"]
-    assert run([*arguments, "--out", str(tmp_path / "a.csv")]) == 0
-    text = capsys.readouterr().out
+    text = succeed(*arguments, "--out", str(tmp_path / "a.csv")).out
     assert "CONFIDENTIAL" in text
     assert "gray zone" in text
-    assert run([*arguments, "--json", "--out", str(tmp_path / "b.csv")]) == 0
-    report = json.loads(capsys.readouterr().out)
+    report = json.loads(succeed(*arguments, "--json", "--out", str(tmp_path / "b.csv")).out)
     assert report["accepted"] == 6
     assert 0 <= report["gray_zone"] <= report["papers"] == 20
     assert "reveal assignments" in report["warning"]
@@ -116,33 +113,29 @@ def test_uncertain_reviewers_come_from_a_file(reviews: Path, tmp_path: Path) -> 
     ],
 )
 def test_bad_requests_exit_with_2_and_write_nothing(
-    reviews: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], extra: list[str], message: str
+    reviews: Path, tmp_path: Path, extra: list[str], message: str
 ) -> None:
     out = tmp_path / "c.csv"
-    assert run(["calibrate", str(reviews), *extra, "--out", str(out)]) == 2
-    assert message in capsys.readouterr().err
+    assert message in refusal("calibrate", str(reviews), *extra, "--out", str(out))
     assert not out.exists()
 
 
-def test_missing_reviewers_are_counted_not_named(
-    reviews: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_missing_reviewers_are_counted_not_named(reviews: Path, tmp_path: Path) -> None:
     known = tmp_path / "known.csv"
     known.write_text("reviewer,slope,offset,noise\nr0,1,5,0.5\n")
     arguments = ["calibrate", str(reviews), "--method", "posterior", "--reviewers", str(known)]
-    assert run([*arguments, "--out", str(tmp_path / "c.csv")]) == 2
-    message = capsys.readouterr().err
+    message = refusal(*arguments, "--out", str(tmp_path / "c.csv"))
     assert "lacks 7 of 8 reviewers" in message
     assert "r3" not in message.replace(str(tmp_path), "")
 
 
-def test_one_paper_under_two_ids_is_noted(
-    reviews: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_paper_under_two_ids_is_noted(reviews: Path, tmp_path: Path) -> None:
     """Whoever decides two halves of a paper decides neither."""
     reviews.write_text(reviews.read_text().replace("p01,", "P1,", 1))
-    assert run(["calibrate", str(reviews), "--out", str(tmp_path / "out.csv")]) == 0
-    assert "the ids of the papers in rows 5 and 6 differ only in capital letters" in capsys.readouterr().err
+    assert (
+        "the ids of the papers in rows 5 and 6 differ only in capital letters"
+        in succeed("calibrate", str(reviews), "--out", str(tmp_path / "out.csv")).err
+    )
 
 
 @pytest.mark.parametrize("method", ["raw", "posterior"])
@@ -167,14 +160,12 @@ def test_a_folder_is_calibrated_with_what_it_knows(
 # --- `blindcal assess`: shares, a verdict, and what it refuses.
 
 
-def test_assess_prints_shares_and_a_verdict(reviews: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["assess", str(reviews)]) == 0
-    text = capsys.readouterr().out
+def test_assess_prints_shares_and_a_verdict(reviews: Path) -> None:
+    text = succeed("assess", str(reviews)).out
     assert text.startswith("CONFIDENTIAL: ")
     assert "verdict: " in text
     assert "offset" in text
-    assert run(["assess", str(reviews), "--json", "--accept-rate", "0.3"]) == 0
-    report = json.loads(capsys.readouterr().out)
+    report = json.loads(succeed("assess", str(reviews), "--json", "--accept-rate", "0.3").out)
     assert set(report["shares"]) == {"quality", "offset", "slope", "residual"}
     assert set(report["wrong"]) == {"raw", "hierarchical", "known"}
     assert report["accept_rate"] == 0.3
@@ -182,20 +173,15 @@ def test_assess_prints_shares_and_a_verdict(reviews: Path, capsys: pytest.Captur
     assert report["verdict"] in ("worth it", "worth it with history", "not worth it", "unclear")
 
 
-def test_assess_refuses_single_reviews(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_assess_refuses_single_reviews(tmp_path: Path) -> None:
     path = tmp_path / "reviews.csv"
     path.write_text("paper,reviewer,score\na,x,1\nb,x,2\n")
-    assert run(["assess", str(path)]) == 2
-    assert "no paper has two reviews" in capsys.readouterr().err
+    assert "no paper has two reviews" in refusal("assess", str(path))
 
 
-def test_a_gain_in_percent_is_refused_with_what_was_meant(
-    reviews: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["assess", str(reviews), "--least-gain", "2%"]) == 2
-    assert (
-        "'--least-gain': '2%' must be a number without a percent sign: for 2 % give 0.02"
-        in capsys.readouterr().err
+def test_a_gain_in_percent_is_refused_with_what_was_meant(reviews: Path) -> None:
+    assert "'--least-gain': '2%' must be a number without a percent sign: for 2 % give 0.02" in refusal(
+        "assess", str(reviews), "--least-gain", "2%"
     )
 
 
@@ -204,8 +190,7 @@ def test_a_folder_is_assessed_with_its_share_and_without_withdrawn_papers(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(["new", "icx", "--accept", "30%"]) == 0
-    assert run(["assess", "icx"]) == 2
-    assert "icx has no reviews yet: `blindcal import icx FILE` brings them" in capsys.readouterr().err
+    assert "icx has no reviews yet: `blindcal import icx FILE` brings them" in refusal("assess", "icx")
     assert run(["import", "icx", str(reviews)]) == 0
     settings = tmp_path / "icx" / "conference.toml"
     text = settings.read_text().replace("[withdrawn]\n", '[withdrawn]\np01 = "by its authors"\n')
@@ -222,8 +207,10 @@ def test_a_folder_is_assessed_with_its_share_and_without_withdrawn_papers(
     assert printed[0] == printed[1]
 
 
-def test_one_paper_under_two_ids_is_noted_too(reviews: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_paper_under_two_ids_is_noted_too(reviews: Path) -> None:
     """Whoever decides two halves of a paper decides neither."""
     reviews.write_text(reviews.read_text().replace("p01,", "P1,", 1))
-    assert run(["assess", str(reviews)]) == 0
-    assert "the ids of the papers in rows 5 and 6 differ only in capital letters" in capsys.readouterr().err
+    assert (
+        "the ids of the papers in rows 5 and 6 differ only in capital letters"
+        in succeed("assess", str(reviews)).err
+    )

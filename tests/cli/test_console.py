@@ -16,7 +16,7 @@ import typer
 
 from blindcal import errors
 from blindcal.cli import console
-from commands import CANARY, call, guarded, raiser
+from commands import CANARY, call, guarded, raiser, refusal
 
 pytestmark = pytest.mark.edge
 
@@ -65,8 +65,7 @@ def test_an_unforeseen_error_shows_no_traceback_and_no_id(kind: type[Exception])
 
 
 def test_a_file_name_cannot_drive_the_terminal() -> None:
-    code, _, err = call("assess", "a\x1b[2Jb\x07.csv")
-    assert code == 2
+    err = refusal("assess", "a\x1b[2Jb\x07.csv")
     assert "\x1b" not in err
     assert "\\x1b[2Jb\\x07.csv" in err
 

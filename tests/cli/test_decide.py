@@ -22,7 +22,7 @@ from blindcal.deciding.key import read_key
 from blindcal.deciding.ledger import open_ledger
 from blindcal.errors import RefusedError
 from blindcal.io.atomic_files import write_bytes
-from commands import plain
+from commands import plain, refusal, succeed
 from sizes import count
 from small_conferences import (
     SmallConference,
@@ -152,49 +152,37 @@ def test_numbers_count_by_value(small: SmallConference, tmp_path: Path) -> None:
     decided(folder, key, tmp_path / "out")
 
 
-def test_a_changed_input_is_refused_and_says_how_many(
-    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_changed_input_is_refused_and_says_how_many(small: SmallConference, tmp_path: Path) -> None:
     folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
     decided(folder, key, tmp_path / "out")
     before = everything(tmp_path)
     for changed in (small.with_review(1, score="0.11"), small.with_review(4, score="0.12")):
         other = changed.write(tmp_path / "in")
-        capsys.readouterr()
         for out in ("out", "a-new-folder"):
-            assert run(arguments(other, key, tmp_path / out)) == 3
-            said = capsys.readouterr().err
+            said = refusal(*arguments(other, key, tmp_path / out), code=3)
             assert "1 of 6 papers" in said
             assert "--amend and --reason" in said
         small.write(tmp_path / "in")
     assert everything(tmp_path) == before
 
 
-def test_another_grid_is_named_as_what_changed(
-    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_another_grid_is_named_as_what_changed(small: SmallConference, tmp_path: Path) -> None:
     """A grid forgotten or added changes every paper: no advice to amend them all."""
     folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
     decided(folder, key, tmp_path / "out")
     scores = ",".join(sorted({row[2] for row in small.reviews[1:]}, key=float))
-    capsys.readouterr()
-    assert run(arguments(folder, key, tmp_path / "new", f'grid = "{scores}"')) == 3
-    said = capsys.readouterr().err
+    said = refusal(*arguments(folder, key, tmp_path / "new", f'grid = "{scores}"'), code=3)
     assert "the grid of scores is not that of release 1" in said
     assert "--amend" not in said
     assert not (tmp_path / "new").exists()
 
 
-def test_settings_are_frozen(
-    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_settings_are_frozen(small: SmallConference, tmp_path: Path) -> None:
     folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
     decided(folder, key, tmp_path / "out")
     for options in (["epsilon = 1"], ['guarantee = "average"'], ["accept-rate = 0.5"]):
         for amend in ([], ["--amend", "--reason", "x"]):
-            capsys.readouterr()
-            assert run(arguments(folder, key, tmp_path / "new", *options, *amend)) == 3
-            assert "frozen" in capsys.readouterr().err
+            assert "frozen" in refusal(*arguments(folder, key, tmp_path / "new", *options, *amend), code=3)
     assert not (tmp_path / "new").exists()
 
 
@@ -365,15 +353,11 @@ def test_grids_uncertain_reviewers_and_outsiders(small: SmallConference, tmp_pat
     assert decided(renamed.write(tmp_path / "in"), key, out, 'grid = "-9..9"')[0] == table, "still `*`"
 
 
-def test_commitment_can_be_published_before_the_draw(
-    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_commitment_can_be_published_before_the_draw(small: SmallConference, tmp_path: Path) -> None:
     folder, key = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin")
     plan = command_line("plan", folder, "--key", str(key), "--json")
-    assert run(plan) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert run(plan[:-1]) == 0
-    assert f"key fingerprint: {said['key_fingerprint']}\n" in capsys.readouterr().out
+    said = json.loads(succeed(*plan).out)
+    assert f"key fingerprint: {said['key_fingerprint']}\n" in succeed(*plan[:-1]).out
     _, certificate = decided(folder, key, tmp_path / "out")
     assert certificate["commitment"] == said["commitment"]
     assert certificate["key_fingerprint"] == said["key_fingerprint"]
@@ -450,7 +434,7 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_bad_input_is_refused_and_nothing_is_written(
-    name: str, small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, small: SmallConference, tmp_path: Path
 ) -> None:
     drop, options = BAD[name]
     for file in drop:
@@ -458,8 +442,7 @@ def test_bad_input_is_refused_and_nothing_is_written(
         kept = tuple(r for r in rows if (r[:2] != target[:2] if file == "pools" else r[0] != target[1]))
         small = replace(small, **{file: kept})
     folder = small.write(tmp_path / "in")
-    assert run(arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out", *options)) == 2
-    said = capsys.readouterr().err
+    said = refusal(*arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out", *options))
     assert said.startswith("blindcal: ")
     assert "internal error" not in said
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in", "key.bin"]
@@ -518,17 +501,16 @@ SETTINGS = {
 
 @pytest.mark.parametrize("settings", SETTINGS)
 def test_a_refused_setting_is_named_with_its_rule_and_what_was_meant(
-    settings: str, small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    settings: str, small: SmallConference, tmp_path: Path
 ) -> None:
     folder = small.write(tmp_path / "in")
     lines = settings.split("|")
-    assert run(arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out", *lines)) == 2
-    assert SETTINGS[settings].replace(" ", "-") in plain(capsys.readouterr().err).replace(" ", "-")
+    assert SETTINGS[settings].replace(" ", "-") in plain(
+        refusal(*arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out", *lines))
+    ).replace(" ", "-")
 
 
-def test_problems_between_files_name_the_files_and_rows(
-    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_problems_between_files_name_the_files_and_rows(small: SmallConference, tmp_path: Path) -> None:
     """The file as it was given; the first row of a paper, whichever of its reviews is to blame."""
     lost, bare = small.reviews[4], small.reviews[5][0]
     unknown = small.canaries[-1]
@@ -536,8 +518,9 @@ def test_problems_between_files_name_the_files_and_rows(
     bad = replace(small, pools=pools, reviewers=tuple(r for r in small.reviewers if r[0] != unknown))
     folder = bad.write(tmp_path / "in")
     assert small.reviews[3][0] == lost[0], "the lost reviewer wrote the second review of the paper"
-    assert run(arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out", "--json")) == 2
-    problems = json.loads(capsys.readouterr().err)["error"]["problems"]
+    problems = json.loads(
+        refusal(*arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out", "--json"))
+    )["error"]["problems"]
     found = {(problem["file"], problem["found"]) for problem in problems}
     first = next(i for i, row in enumerate(pools, start=1) if row[1] == unknown)
     reviews, reviewers, pools_file = (
@@ -564,11 +547,10 @@ def test_the_place_of_a_missing_reviewer_is_the_same_whichever_review_it_wrote(
 
 
 def test_whom_no_file_knows_is_missing_from_the_reviewers_and_not_from_everyone(
-    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    small: SmallConference, tmp_path: Path
 ) -> None:
     folder = small.with_review(1, reviewer="nobody").write(tmp_path / "in")
-    assert run(command_line("plan", folder, 'pools = "everyone"')) == 2
-    said = capsys.readouterr().err
+    said = refusal(*command_line("plan", folder, 'pools = "everyone"'))
     assert said.startswith(
         f"blindcal: {folder / 'reviewers.csv'}, column reviewer: must have a row for every"
     )
@@ -602,14 +584,11 @@ def test_pools_that_cannot_be_are_refused(small: SmallConference, tmp_path: Path
     assert not (tmp_path / "key.bin.sealed").exists()
 
 
-def test_noise_of_zero_for_one_reviewer_only_is_refused(
-    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_noise_of_zero_for_one_reviewer_only_is_refused(small: SmallConference, tmp_path: Path) -> None:
     rows = list(small.reviewers)
     rows[1] = (*rows[1][:3], "0")
     folder = replace(small, reviewers=tuple(rows)).write(tmp_path / "in")
-    assert run(arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out")) == 2
-    assert "noise" in capsys.readouterr().err
+    assert "noise" in refusal(*arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out"))
 
 
 def test_full_calibration_needs_to_be_asked_for_twice(small: SmallConference, tmp_path: Path) -> None:
@@ -707,9 +686,7 @@ def test_interrupted_loses_nothing(small: SmallConference, tmp_path: Path) -> No
     decided(folder, key, tmp_path / "out")
 
 
-def test_a_new_key_in_the_place_of_an_old_one_is_refused(
-    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_new_key_in_the_place_of_an_old_one_is_refused(small: SmallConference, tmp_path: Path) -> None:
     folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
     decided(folder, key, tmp_path / "out")
     before = everything(tmp_path / "key.bin.sealed")
@@ -719,8 +696,7 @@ def test_a_new_key_in_the_place_of_an_old_one_is_refused(
         arguments(folder, key, tmp_path / "new"),
         command_line("verify", folder, key),
     ):
-        assert run(command) == 4
-        assert "another key than the one given" in capsys.readouterr().err
+        assert "another key than the one given" in refusal(*command, code=4)
     assert not (tmp_path / "new").exists()
     assert everything(tmp_path / "key.bin.sealed") == before
 
@@ -734,7 +710,7 @@ def marked(out: Path, key: Path, counter: int) -> Path:
 
 
 def test_published_folders_show_another_key_and_a_ledger_that_is_not_whole(
-    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    small: SmallConference, tmp_path: Path
 ) -> None:
     """In the output folder itself, or in one that is named: refused before anything is written."""
     folder, key = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin")
@@ -749,16 +725,16 @@ def test_published_folders_show_another_key_and_a_ledger_that_is_not_whole(
             arguments(folder, key, shown),
             arguments(folder, key, tmp_path / "new", "--published", str(shown)),
         ):
-            assert run(command) == 3
-            assert words in " ".join(capsys.readouterr().err.split())
-    assert run(arguments(folder, key, tmp_path / "new", "--published", str(tmp_path))) == 2
-    assert "must hold a certificate.json" in capsys.readouterr().err
+            assert words in " ".join(refusal(*command, code=3).split())
+    assert "must hold a certificate.json" in refusal(
+        *arguments(folder, key, tmp_path / "new", "--published", str(tmp_path))
+    )
     assert not (tmp_path / "new").exists()
     assert not (tmp_path / "key.bin.sealed").exists()
 
 
 def test_certificates_name_their_key_and_release_and_a_run_makes_sure_of_both(
-    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    small: SmallConference, tmp_path: Path
 ) -> None:
     """Two releases, then an older copy of the sealed folder, then another key: all from files alone."""
     folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
@@ -777,26 +753,19 @@ def test_certificates_name_their_key_and_release_and_a_run_makes_sure_of_both(
         arguments(again, key, tmp_path / "new", *both, "--amend", "--reason", "y"),
         arguments(corrected, key, tmp_path / "out2", "--amend", "--reason", "x"),
     ):
-        capsys.readouterr()
-        assert run(command) == 3
-        assert "older than what was published" in capsys.readouterr().err
+        assert "older than what was published" in refusal(*command, code=3)
     assert everything(tmp_path / "key.bin.sealed") == older
     other = with_key(tmp_path / "other.bin")
     for command in (
         arguments(folder, other, tmp_path / "out"),
         arguments(folder, other, tmp_path / "new", *both),
     ):
-        assert run(command) == 3
-        assert "made with another key" in capsys.readouterr().err
+        assert "made with another key" in refusal(*command, code=3)
     decided(again, key, tmp_path / "fork", "--amend", "--reason", "y")
-    capsys.readouterr()
-    assert run(arguments(again, key, tmp_path / "new", *both)) == 3
-    assert "not what" in capsys.readouterr().err
+    assert "not what" in refusal(*arguments(again, key, tmp_path / "new", *both), code=3)
 
 
-def test_a_lost_file_of_the_ledger_is_never_tossed_again(
-    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_lost_file_of_the_ledger_is_never_tossed_again(small: SmallConference, tmp_path: Path) -> None:
     folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
     decided(folder, key, tmp_path / "out")
     corrected = small.with_review(1, score="0.11").write(tmp_path / "in2")
@@ -807,8 +776,9 @@ def test_a_lost_file_of_the_ledger_is_never_tossed_again(
     before = everything(tmp_path / "key.bin.sealed")
     for inputs in (folder, corrected):
         for more in ([], ["--amend", "--reason", "x"]):
-            assert run(arguments(inputs, key, tmp_path / "new", *more)) == 4
-            assert "0001.sealed is missing" in capsys.readouterr().err
+            assert "0001.sealed is missing" in refusal(
+                *arguments(inputs, key, tmp_path / "new", *more), code=4
+            )
     assert everything(tmp_path / "key.bin.sealed") == before
     assert not (tmp_path / "new").exists()
     write_bytes(first, kept, confidential=True)
@@ -816,16 +786,13 @@ def test_a_lost_file_of_the_ledger_is_never_tossed_again(
 
 
 @pytest.mark.parametrize("out", ["key.bin.sealed", "key.bin.sealed/out", "links", "."])
-def test_public_files_and_secrets_lie_apart(
-    out: str, small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_public_files_and_secrets_lie_apart(out: str, small: SmallConference, tmp_path: Path) -> None:
     folder, key = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin")
     (tmp_path / "links").mkdir()
     (tmp_path / "links" / "key.bin").symlink_to(key)
     given = tmp_path / "links" / "key.bin" if out == "links" else key
     before = everything(tmp_path)
-    assert run(arguments(folder, given, tmp_path / out)) == 2
-    assert "shared" in capsys.readouterr().err
+    assert "shared" in refusal(*arguments(folder, given, tmp_path / out))
     assert everything(tmp_path) == before
     assert not (tmp_path / "key.bin.sealed").exists()
 
@@ -848,55 +815,49 @@ def test_temporaries_of_killed_runs_are_cleared(small: SmallConference, tmp_path
     assert not [path for path in stale if path.exists()]
 
 
-def test_a_grid_that_was_recognized_is_noted(
-    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_grid_that_was_recognized_is_noted(small: SmallConference, tmp_path: Path) -> None:
     """A certificate for rounded scores is not one for exact ones: say so, beside the result."""
     scores = [(paper, who, str(int(float(score) > 0))) for paper, who, score in small.reviews[1:]]
     rounded = replace(small, reviews=(small.reviews[0], *scores))
     folder = rounded.write(tmp_path / "in")
     plan = command_line("plan", folder, "bar = 0", "--json")
-    assert run(plan) == 0
-    shown = capsys.readouterr()
+    shown = succeed(*plan)
     assert any("the scores are taken as rounded to 0, 1," in note for note in json.loads(shown.out)["notes"])
     assert shown.err == ""
-    assert run([*plan[:-1]]) == 0
-    shown = capsys.readouterr()
+    shown = succeed(*plan[:-1])
     assert "grid says which can be given" in plain(shown.err)
     assert not any(canary in shown.err for canary in small.canaries)
     for grid in ("0..1", "none"):
-        assert run(command_line("plan", folder, "bar = 0", f'grid = "{grid}"', "--json")) == 0
-        assert "taken as rounded" not in capsys.readouterr().out
+        assert (
+            "taken as rounded"
+            not in succeed(*command_line("plan", folder, "bar = 0", f'grid = "{grid}"', "--json")).out
+        )
 
 
 def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_sealed(
-    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    small: SmallConference, tmp_path: Path
 ) -> None:
     folder, key = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin")
     assert run(arguments(folder, key, Path("/proc/nothing/out"))) == 2
-    assert run(arguments(folder, key, tmp_path / "out", "--reason", "why")) == 2
-    assert "goes with --amend" in capsys.readouterr().err
+    assert "goes with --amend" in refusal(*arguments(folder, key, tmp_path / "out", "--reason", "why"))
     assert not list(tmp_path.glob("key.bin.sealed/*.sealed"))
 
 
-def test_what_is_frozen_and_withdrawn_is_said(
-    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_frozen_and_withdrawn_is_said(small: SmallConference, tmp_path: Path) -> None:
     folder, key = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin")
     decided(folder, key, tmp_path / "out")
     amend = ("--amend", "--reason", "x")
-    assert run(arguments(folder, key, tmp_path / "new", "accept-rate = 0.3", *amend)) == 3
-    assert "(accept-rate was 0.4, now 0.3)" in plain(capsys.readouterr().err)
-    assert run(arguments(folder, key, tmp_path / "out", *amend)) == 0
-    assert "nothing changed" in capsys.readouterr().err
+    assert "(accept-rate was 0.4, now 0.3)" in plain(
+        refusal(*arguments(folder, key, tmp_path / "new", "accept-rate = 0.3", *amend), code=3)
+    )
+    assert "nothing changed" in succeed(*arguments(folder, key, tmp_path / "out", *amend)).err
     one = replace(small, reviews=small.reviews[:3])
-    assert run(arguments(one.write(tmp_path / "in"), key, tmp_path / "new")) == 3
-    assert "in 5 of 6 papers (5 withdrawn)" in capsys.readouterr().err
+    assert "in 5 of 6 papers (5 withdrawn)" in refusal(
+        *arguments(one.write(tmp_path / "in"), key, tmp_path / "new"), code=3
+    )
 
 
-def test_withdrawing_all_of_one_conference_keeps_the_papers_of_the_other(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_withdrawing_all_of_one_conference_keeps_the_papers_of_the_other(tmp_path: Path) -> None:
     rows = "paper,reviewer,score,conference\n1,a,5,A\n1,b,3,B\n2,c,4,B\n"
     (tmp_path / "reviews.csv").write_text(rows)
     (tmp_path / "reviewers.csv").write_text("reviewer,slope,offset,noise\na,1,4,1\nb,1,4,1\nc,1,5,1\n")
@@ -904,7 +865,6 @@ def test_withdrawing_all_of_one_conference_keeps_the_papers_of_the_other(
     pools = ('pools = "everyone"', "accept-rate = 0.5")
     assert run(arguments(tmp_path, key, tmp_path / "one", *pools)) == 0
     withdrawn = '[withdrawn]\n"A/1" = "by its authors"'
-    capsys.readouterr()
     assert run(arguments(tmp_path, key, tmp_path / "two", *pools, withdrawn, "--amend", "--reason", "x")) == 0
     before = {line.split(",")[0]: line for line in (tmp_path / "one/decisions.csv").read_text().splitlines()}
     assert (tmp_path / "two/decisions.csv").read_text().splitlines() == [
@@ -912,21 +872,17 @@ def test_withdrawing_all_of_one_conference_keeps_the_papers_of_the_other(
     ]
 
 
-def test_keys_that_cannot_be_used_are_refused(
-    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_keys_that_cannot_be_used_are_refused(small: SmallConference, tmp_path: Path) -> None:
     folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
     for data, mode, word in ((bytes(32), 0o644, "chmod 600"), (bytes(31), 0o600, "32 bytes")):
         key.write_bytes(data)
         key.chmod(mode)
-        assert run(arguments(folder, key, tmp_path / "out")) == 2
-        assert word in capsys.readouterr().err
+        assert word in refusal(*arguments(folder, key, tmp_path / "out"))
         key.unlink()
     key.mkdir()
     for bad in (key, Path("."), Path("/")):
         for command in (arguments(folder, bad, tmp_path / "out"), command_line("verify", folder, bad)):
-            assert run(command) == 2
-            assert "internal error" not in capsys.readouterr().err
+            assert "internal error" not in refusal(*command)
     assert not (tmp_path / "out").exists()
 
 
@@ -948,19 +904,18 @@ def numbered(public: Path, release: int) -> Path:
     return public / f"release-{release}"
 
 
-def test_an_exact_number_of_papers(
-    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_exact_number_of_papers(small: SmallConference, tmp_path: Path) -> None:
     folder, key, out = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin"), tmp_path / "out"
     given = (folder, key, out, "numbered = true", "accept = 2", "wait-list = 1")
-    assert run(command_line("decide", *given)) == 0
-    assert capsys.readouterr().out.splitlines()[0] == "6 papers, 2 accepted, 1 on the wait list; decided"
+    assert (
+        succeed(*command_line("decide", *given)).out.splitlines()[0]
+        == "6 papers, 2 accepted, 1 on the wait list; decided"
+    )
     table = (numbered(out, 1) / "decisions.csv").read_bytes()
     assert table.splitlines()[0] == b"paper,decision,by_mean_score,advice,wait_list"
     certificate = json.loads((numbered(out, 1) / "certificate.json").read_bytes())
     assert (certificate["accepted"], certificate["selection"]["waiting"]) == (2, 1)
-    assert run(command_line("verify", *given)) == 0
-    said = capsys.readouterr().out
+    said = succeed(*command_line("verify", *given)).out
     assert "release 1: number accepted" in said
     assert said.endswith(
         "decided with: among 10, better high, epsilon 3, guarantee crowd; "
@@ -968,21 +923,17 @@ def test_an_exact_number_of_papers(
     )
 
 
-def test_tracks_are_those_of_the_reviews(
-    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tracks_are_those_of_the_reviews(small: SmallConference, tmp_path: Path) -> None:
     tracks = {f"p{i:02d}": "short" if i < 3 else "main" for i in range(6)}
     folder = small.with_tracks(tracks).write(tmp_path / "in")
     out, numbers = tmp_path / "out", ('accept = "main=2,short=1"', 'wait-list = "short=1"')
     given = (folder, with_key(tmp_path / "key.bin"), out, *numbers, "numbered = true")
     plan = command_line("plan", *given)
-    assert run(plan) == 0
-    said = capsys.readouterr().out.splitlines()
+    said = succeed(*plan).out.splitlines()
     assert any(line.startswith("bar: quality ") and " in main, " in line for line in said)
     told = "exactly 2 papers accepted in main, 1 paper accepted in short and 1 on the wait list; "
     assert told + "the bar alone is frozen when papers are decided" in said
-    assert run([*plan, "--full", "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = json.loads(succeed(*plan, "--full", "--json").out)
     assert (facts["accept"], facts["wait_list"]) == ({"main": 2, "short": 1}, {"short": 1})
     assert run(command_line("decide", *given)) == 0
     table = (numbered(out, 1) / "decisions.csv").read_bytes()
@@ -990,10 +941,9 @@ def test_tracks_are_those_of_the_reviews(
     certificate = json.loads((numbered(out, 1) / "certificate.json").read_bytes())
     assert certificate["expected_wrong"] == facts["expected_wrong"]
     assert certificate["bar"] == facts["bar"]
-    assert run(command_line("verify", *given)) == 0
     assert (
         "exactly 2 papers accepted in main, 1 paper accepted in short and 1 on the wait"
-        in capsys.readouterr().out
+        in succeed(*command_line("verify", *given)).out
     )
 
 
@@ -1005,8 +955,7 @@ def test_a_limit_on_evidence_is_said_to_be_about_the_private_decisions(
     assert run(arguments(folder, key, tmp_path / "out", *limit)) == 0
     told = "with accept, never-against holds for the private decisions: the papers at the cut are accepted"
     assert told in plain(capsys.readouterr().err)
-    assert run(command_line("plan", folder, *limit)) == 0
-    assert told in plain(capsys.readouterr().err)
+    assert told in plain(succeed(*command_line("plan", folder, *limit)).err)
 
 
 @pytest.mark.parametrize("named", [0, 1] if count(0, 1) else [0])

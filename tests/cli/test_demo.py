@@ -16,7 +16,7 @@ pytest.importorskip("fastapi")
 from blindcal.cli import demo as module
 from blindcal.posterior.inputs import read_inputs
 from blindcal.simulation.conference import SimulatedConference, simulate
-from commands import call
+from commands import call, refusal, succeed
 from small_conferences import everything
 
 pytestmark = pytest.mark.edge
@@ -42,8 +42,7 @@ def test_what_it_leaves_behind_is_a_conference_that_verifies(
     few: SimulatedConference, tmp_path: Path
 ) -> None:
     out = tmp_path / "demo"
-    code, said, _ = call("demo", "--out", str(out))
-    assert code == 0
+    said = succeed("demo", "--out", str(out)).out
     assert "Every paper was decided once." in said
     promise = "For someone who sees the scores, no single decision changes the odds about who reviewed what"
     assert promise in " ".join(said.split())
@@ -68,7 +67,7 @@ def test_what_it_leaves_behind_is_a_conference_that_verifies(
         assert not stat.S_IMODE(file.stat().st_mode) & 0o077, file
     for command in ("verify", "plan"):
         assert call(command, str(out))[0] == 0, "a folder as any other"
-    code, planned, _ = call("plan", str(out))
+    planned = succeed("plan", str(out)).out
     assert " ".join(planned.split("\n")[0].split()) in " ".join(said.split()), "the gain is that of plan"
 
 
@@ -78,18 +77,15 @@ def test_the_next_step_that_it_prints_has_a_calibration_from_history(
     monkeypatch.chdir(tmp_path)
     _, said, _ = call("demo")
     (command,) = (line for line in said.split("\n") if line.startswith("  blindcal new history2027"))
-    code, _, _ = call(*command.split()[1:])
-    assert code == 0
-    code, planned, _ = call("plan", "history2027", "--json")
-    assert (code, json.loads(planned)["guarantee"]["name"]) == (0, "crowd")
+    succeed(*command.split()[1:])
+    assert json.loads(succeed("plan", "history2027", "--json").out)["guarantee"]["name"] == "crowd"
 
 
 def test_it_counts_the_wrong_decisions_that_only_it_can_know(
     few: SimulatedConference, tmp_path: Path
 ) -> None:
     """Qualities above the bar are right to accept, paper by paper in the order of their ids."""
-    code, said, _ = call("demo", "--out", str(tmp_path / "demo"), "--json")
-    assert code == 0
+    said = succeed("demo", "--out", str(tmp_path / "demo"), "--json").out
     found = json.loads(said)
     bar = json.loads(call("plan", str(tmp_path / "demo"), "--json")[1])["bar"]
     good = few.quality > bar
@@ -105,31 +101,27 @@ def test_it_counts_the_wrong_decisions_that_only_it_can_know(
 
 def test_running_it_again_returns_the_stored_decisions(few: SimulatedConference, tmp_path: Path) -> None:
     out = tmp_path / "demo"
-    assert call("demo", "--out", str(out))[0] == 0
+    succeed("demo", "--out", str(out))
     before = everything(tmp_path)
-    code, said, _ = call("demo", "--out", str(out))
-    assert code == 0
-    assert "The decisions were stored by an earlier run." in said
+    assert "The decisions were stored by an earlier run." in succeed("demo", "--out", str(out)).out
     assert everything(tmp_path) == before
 
 
 def test_a_folder_that_is_not_its_own_is_left(few: SimulatedConference, tmp_path: Path) -> None:
     mine, out = tmp_path / "mine", tmp_path / "demo"
     mine.mkdir()
-    code, _, said = call("demo", "--out", str(mine))
-    assert code == 2
+    said = refusal("demo", "--out", str(mine))
     assert "--out must be a new folder, or one that an earlier run made" in said
-    assert call("demo", "--out", str(out))[0] == 0
+    succeed("demo", "--out", str(out))
     (out / "history" / "pools.csv").write_text("paper,reviewer\n")
     before = everything(tmp_path)
-    code, _, said = call("demo", "--out", str(out))
-    assert code == 3
+    said = refusal("demo", "--out", str(out), code=3)
     assert "pools.csv is not the demo's: give another --out folder" in " ".join(said.split())
     assert everything(tmp_path) == before
 
 
 def test_the_files_hold_what_was_drawn(few: SimulatedConference, tmp_path: Path) -> None:
-    assert call("demo", "--out", str(tmp_path / "demo"))[0] == 0
+    succeed("demo", "--out", str(tmp_path / "demo"))
     found = read_inputs(*files(tmp_path / "demo"))
     written = {
         (found.reviews.papers[p], found.reviews.reviewers[r], float(s))

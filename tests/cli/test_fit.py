@@ -22,7 +22,7 @@ from blindcal.cli.fit import check_picture
 from blindcal.errors import InputError
 from blindcal.project import read_folder
 from blindcal.reviews import Reviews
-from commands import call
+from commands import call, refusal, succeed
 from small_pasts import lenient_years, short_fits, tiny_reviews, turned
 
 pytestmark = pytest.mark.edge
@@ -51,11 +51,10 @@ def folder(files: None) -> Path:
 
 def make(*names: str, past: tuple[str, ...] = ()) -> None:
     """A folder that is not fitted yet, although the last import may have done that."""
-    assert call("new", "icx", "--scores", "public", "--accept", "30%")[0] == 0
-    assert call("import", "icx", *names)[0] == 0
+    succeed("new", "icx", "--scores", "public", "--accept", "30%")
+    succeed("import", "icx", *names)
     for name in past:
-        code, _, err = call("import", "icx", name, "--as", "past")
-        assert code == 0, err
+        succeed("import", "icx", name, "--as", "past")
     for fitted in TABLE.parent.glob(f"{TABLE.name}*"):
         fitted.unlink()
 
@@ -67,8 +66,7 @@ def edit(old: str, new: str) -> None:
 
 
 def test_last_years_reviews_become_a_table_that_plan_takes(folder: Path) -> None:
-    code, out, err = call("fit", "icx")
-    assert code == 0, err
+    _, out, err = succeed("fit", "icx")
     assert "of 2 conferences; a row for 45 reviewers, and one for *" in out
     assert "papers' quality" in out
     assert "of 2024  " in out
@@ -79,8 +77,7 @@ def test_last_years_reviews_become_a_table_that_plan_takes(folder: Path) -> None
     assert lines[0] == "reviewer,slope,offset,noise,slope_se,offset_se,correlation,noise_se,reviews"
     assert [line.split(",")[0] for line in lines[1:]] == ["*", *(f"r{i}" for i in range(45))]
     assert {os.stat(name).st_mode & 0o777 for name in (TABLE, f"{TABLE}.fit.json")} == {0o600}
-    code, _, err = call("plan", "icx")
-    assert code == 0, err
+    succeed("plan", "icx")
 
 
 def test_nothing_printed_names_a_reviewer(files: None) -> None:
@@ -92,8 +89,7 @@ def test_nothing_printed_names_a_reviewer(files: None) -> None:
     listed = [known.get(who, f"{who},") for who in Path("committee.csv").read_text().split()[1:]]
     Path("committee.csv").write_text("\n".join(["reviewer,name", *listed, ""]))
     make("committee.csv", "reviews.csv", past=("2023.csv", "2024.csv"))
-    code, out, err = call("fit", "icx")
-    assert code == 0
+    _, out, err = succeed("fit", "icx")
     assert "canary" not in (out + err).lower()
     assert " of 45 members found in past reviews; everyone else" in out
     people = Path(f"{TABLE}.people.csv")
@@ -107,15 +103,15 @@ def test_nothing_printed_names_a_reviewer(files: None) -> None:
     written = (Path(f"{year}.csv").read_text().lower().count("canary") for year in ("2023", "2024"))
     assert reviews["c@canary.org"] == sum(written), "one person, with the reviews of both years"
     Path("people.csv").write_text('old,new\ncanary Smith,"Smith, Canary"\n')
-    assert call("import", "icx", "people.csv")[0] == 0
-    code, out, err = call("fit", "icx")
+    succeed("import", "icx", "people.csv")
+    _, out, err = succeed("fit", "icx")
     assert "may be one person's" not in err
     assert "canary Smith" not in TABLE.read_text()
 
 
 def test_parameters_fitted_on_the_reviews_being_decided_are_refused(files: None) -> None:
     make("2023.csv", "committee.csv", past=("2024.csv", "reviews.csv"))
-    assert call("fit", "icx")[0] == 0
+    succeed("fit", "icx")
     edit('"inputs/reviews.csv"', '"inputs/past/reviews.csv"')
     code, out, err = call("plan", "icx")
     assert (code, out) == (2, "")
@@ -125,9 +121,7 @@ def test_parameters_fitted_on_the_reviews_being_decided_are_refused(files: None)
 def test_this_years_reviews_among_past_ones_are_refused_or_remarked(folder: Path) -> None:
     before = SETTINGS.read_text()
     edit('"inputs/past/2023.csv"', '"inputs/reviews.csv"')
-    code, _, err = call("fit", "icx")
-    assert code == 2
-    assert "must be other conferences than the one being decided" in " ".join(err.split())
+    assert "must be other conferences than the one being decided" in " ".join(refusal("fit", "icx").split())
     assert not TABLE.exists()
     SETTINGS.write_text(before)
     now, then = (Path(f"{year}.csv").read_text().splitlines() for year in ("reviews", "2024"))
@@ -137,14 +131,14 @@ def test_this_years_reviews_among_past_ones_are_refused_or_remarked(folder: Path
     code, _, err = call("import", "icx", "mixed.csv", "--as", "past", "--name", "2024")
     remark = "some of this year's reviews may be among the past ones"
     assert (code, remark in " ".join(err.split())) == (0, True)
-    code, out, err = call("fit", "icx")
-    assert (code, out.splitlines()[0]) == (0, CONFIDENTIAL)
+    _, out, err = succeed("fit", "icx")
+    assert out.splitlines()[0] == CONFIDENTIAL
     assert remark in " ".join(err.split())
 
 
 def test_json_has_the_checks_and_no_names(folder: Path) -> None:
-    code, out, err = call("fit", "icx", "--json")
-    assert (code, err) == (0, "")
+    _, out, err = succeed("fit", "icx", "--json")
+    assert err == ""
     report = json.loads(out)
     assert set(report["shares"]) == {"quality", "slope", "offset", "noise"}
     assert report["conferences"] == ["2023", "2024"]
@@ -155,15 +149,14 @@ def test_json_has_the_checks_and_no_names(folder: Path) -> None:
 
 
 def test_both_ends_of_a_scale_may_be_the_better_one(folder: Path) -> None:
-    assert call("fit", "icx")[0] == 0
+    succeed("fit", "icx")
     first = TABLE.read_text()
     columns = Reviews.read("2023.csv").columns()
     Reviews.from_table({**columns, "score": [11 - score for score in columns["score"]]}).write("turned.csv")
-    assert call("import", "icx", "turned.csv", "--as", "past", "--name", "2023")[0] == 0
+    succeed("import", "icx", "turned.csv", "--as", "past", "--name", "2023")
     edit("# past-better =", "past-better =")
     edit("2021=low", "2023=low")
-    code, _, err = call("fit", "icx")
-    assert code == 0, err
+    succeed("fit", "icx")
     assert TABLE.read_text() == first
 
 
@@ -183,42 +176,39 @@ def test_past_years_on_the_reversed_scale_are_refused_until_the_chair_says_so(
     reversed_years: dict[str, Reviews],
 ) -> None:
     make("reviews.csv", "committee.csv", past=("2025.csv", "2026.csv"))
-    code, _, err = call("fit", "icx")
-    assert code == 2
-    assert 'likeliest is past-better = ["25=low", "26=low"]' in " ".join(err.split())
+    assert 'likeliest is past-better = ["25=low", "26=low"]' in " ".join(refusal("fit", "icx").split())
     edit("# past-better =", "past-better =")
     edit('"2021=low"', '"25=low", "26=low"')
-    assert call("fit", "icx")[0] == 0
+    succeed("fit", "icx")
     table = TABLE.read_text()
     for name, past in reversed_years.items():
         past.write(f"{name}.csv")
         Path("icx/inputs/past", f"20{name}.csv").write_bytes(Path(f"{name}.csv").read_bytes())
     edit('"25=low", "26=low"', '"25=high"')
-    assert call("fit", "icx")[0] == 0
+    succeed("fit", "icx")
     assert TABLE.read_text() == table
 
 
 def test_conflicts_after_a_fit_without_a_committee_ask_for_the_committee(files: None) -> None:
     """Nobody has a conflict with a paper that is theirs; those missing wrote no past review."""
     make("reviews.csv", past=("2024.csv",))
-    assert call("fit", "icx")[0] == 0
+    succeed("fit", "icx")
     Path("conflicts.csv").write_text("paper,conflict\np0,r44\n")
     code, _, err = call("import", "icx", "conflicts.csv")
     said = " ".join(err.split())
     assert (code, "must have a row for everyone who may have reviewed" in said) == (0, True)
     assert "fitted without a committee: `blindcal import icx FILE --as committee`, then `blindcal fit" in said
     assert "must hold every reviewer" not in said
-    assert call("import", "icx", "committee.csv")[0] == 0
-    assert call("fit", "icx")[0] == 0
-    assert call("plan", "icx")[0] == 0
+    succeed("import", "icx", "committee.csv")
+    succeed("fit", "icx")
+    succeed("plan", "icx")
 
 
 def test_a_conflict_listed_for_a_reviewer_of_the_paper_is_said_to_be_one(folder: Path) -> None:
-    assert call("fit", "icx")[0] == 0
+    succeed("fit", "icx")
     columns = Reviews.read("reviews.csv").columns()
     Path("conflicts.csv").write_text(f"paper,conflict\n{columns['paper'][0]},{columns['reviewer'][0]}\n")
-    code, _, err = call("import", "icx", "conflicts.csv")
-    assert code == 0
+    err = succeed("import", "icx", "conflicts.csv").err
     assert "column conflict: must not list a reviewer of the paper, found 1 listed" in " ".join(err.split())
     assert "without one" not in err
 
@@ -228,14 +218,13 @@ def test_a_new_folder_with_reversed_years_is_made_without_a_calibration(
 ) -> None:
     given = ("--reviews", "reviews.csv", "--committee", "committee.csv")
     pasts = ("--past", "2025.csv", "--past", "2026.csv")
-    code, _, err = call("new", "icx", *given, *pasts, "--scores", "public", "--accept", "30%")
-    assert code == 0, err
+    err = succeed("new", "icx", *given, *pasts, "--scores", "public", "--accept", "30%").err
     assert "there is no calibration yet: past scores look mirrored" in " ".join(err.split())
     assert not TABLE.exists()
     edit("# past-better =", "past-better =")
     edit('"2021=low"', '"25=low", "26=low"')
-    assert call("fit", "icx")[0] == 0
-    assert call("plan", "icx")[0] == 0
+    succeed("fit", "icx")
+    succeed("plan", "icx")
 
 
 @pytest.mark.parametrize(
@@ -287,9 +276,7 @@ def test_bad_input_is_refused_in_one_line_and_nothing_is_written(
 
 def test_a_table_that_no_fit_wrote_is_never_overwritten(folder: Path) -> None:
     TABLE.write_text("mine")
-    code, _, err = call("fit", "icx")
-    assert code == 3
-    assert "never overwritten" in err
+    assert "never overwritten" in refusal("fit", "icx", code=3)
     assert TABLE.read_text() == "mine"
     assert not Path(f"{TABLE}.fit.json").exists()
 
@@ -309,12 +296,11 @@ def test_shift_and_stretch_are_stated_and_frozen_with_the_first_release(files: N
     rows = "".join(f"{paper},{name}\n" for paper, name in sorted(pairs))
     Path("pools.csv").write_text(f"paper,reviewer\n{rows}")
     make("reviews.csv", "committee.csv", past=("2023.csv", "2024.csv"))
-    assert call("import", "icx", "pools.csv", "--as", "pools")[0] == 0
-    assert call("fit", "icx")[0] == 0
+    succeed("import", "icx", "pools.csv", "--as", "pools")
+    succeed("fit", "icx")
     first = TABLE.read_bytes()
     scale = json.loads(Path(f"{TABLE}.fit.json").read_text())["scale"]
-    code, _, err = call("decide", "icx", "--despite-misfit")
-    assert code == 0, err
+    succeed("decide", "icx", "--despite-misfit")
     stated = json.loads(Path("icx/public/release-1/certificate.json").read_text())["calibration_scale"]
     assert stated == {"shift": round(scale["shift"], 4), "stretch": round(scale["stretch"], 4)}
     # A corrected score, and a fit for it: without the earlier scale every paper would move.
@@ -324,50 +310,45 @@ def test_shift_and_stretch_are_stated_and_frozen_with_the_first_release(files: N
     cells[place] = "10" if cells[place] != "10" else "1"
     lines[1] = ",".join(cells)
     Path("corrected.csv").write_text("\n".join(lines) + "\n")
-    assert call("import", "icx", "corrected.csv", "--as", "reviews")[0] == 0
-    code, out, err = call("fit", "icx")
-    assert code == 0, err
+    succeed("import", "icx", "corrected.csv", "--as", "reviews")
+    _, out, err = succeed("fit", "icx")
     assert f"papers are decided: the calibration keeps the shift and stretch of {TABLE}, and decisions" in err
     assert "moved to this year's scale" in out
     assert TABLE.read_bytes() == first
     amend = ("decide", "icx", "--despite-misfit", "--amend", "--reason", "a score")
-    code, out, err = call(*amend)
-    assert code == 0, err
-    assert "1 paper decided now" in out
+    assert "1 paper decided now" in succeed(*amend).out
 
 
 def test_a_scale_that_moved_after_the_first_release_is_refused(folder: Path) -> None:
     """Whoever fits elsewhere and names the table by hand."""
-    assert call("fit", "icx")[0] == 0
-    assert call("decide", "icx", "--despite-misfit")[0] == 0
+    succeed("fit", "icx")
+    succeed("decide", "icx", "--despite-misfit")
     checks = json.loads(Path(f"{TABLE}.fit.json").read_text())
     checks["scale"]["shift"] += 1.0
     Path("icx/inputs/other.csv").write_bytes(TABLE.read_bytes())
     Path("icx/inputs/other.csv.fit.json").write_text(json.dumps(checks))
     edit('"inputs/reviewers.csv"', '"inputs/other.csv"')
-    code, _, err = call("decide", "icx", "--despite-misfit", "--amend", "--reason", "a score")
-    assert code == 3
+    err = refusal("decide", "icx", "--despite-misfit", "--amend", "--reason", "a score", code=3)
     assert "shift and stretch of the calibration are frozen with the first release" in err
 
 
 def test_only_a_fit_that_was_moved_has_a_scale_to_keep(folder: Path) -> None:
-    assert call("fit", "icx")[0] == 0
+    succeed("fit", "icx")
     Path(f"{TABLE}.fit.json").unlink()
-    assert call("decide", "icx", "--despite-misfit")[0] == 0
+    succeed("decide", "icx", "--despite-misfit")
     before = SETTINGS.read_bytes()
-    code, _, err = call("fit", "icx")
-    assert (code, SETTINGS.read_bytes()) == (2, before)
+    err = refusal("fit", "icx")
+    assert SETTINGS.read_bytes() == before
     assert "did not move to this year's scale: there is no scale to keep" in err
 
 
 def test_the_earlier_table_is_kept_once_papers_are_decided(folder: Path) -> None:
-    assert call("fit", "icx")[0] == 0
-    assert call("decide", "icx", "--despite-misfit")[0] == 0
+    succeed("fit", "icx")
+    succeed("decide", "icx", "--despite-misfit")
     first = TABLE.read_bytes()
     Path("committee.csv").write_text(Path("committee.csv").read_text() + "r99\n")
-    assert call("import", "icx", "committee.csv")[0] == 0
-    code, out, _ = call("fit", "icx")
-    assert code == 0
+    succeed("import", "icx", "committee.csv")
+    out = succeed("fit", "icx").out
     new = Path(str(read_folder("icx").settings["reviewers"]))
     assert re.fullmatch(r"icx/inputs/correction-\d/reviewers.csv", new.as_posix())
     assert (f"never share: {new}," in out, TABLE.read_bytes()) == (True, first)
@@ -375,16 +356,14 @@ def test_the_earlier_table_is_kept_once_papers_are_decided(folder: Path) -> None
 
 
 def test_what_history_is_worth(folder: Path) -> None:
-    code, out, err = call("fit", "icx", "--what-if")
-    assert code == 0, err
+    out = succeed("fit", "icx", "--what-if").out
     assert "expected wrong decisions (3 reviews per paper, 30 % accepted, no privacy)" in " ".join(
         out.split()
     )
     assert "twice as much history would take off" in out
     edit("accept-rate = 0.3", "accept = 10")
     edit('better = "high"', 'better = "low"')
-    code, out, err = call("fit", "icx", "--what-if", "--json")
-    assert code == 0, err
+    out = succeed("fit", "icx", "--what-if", "--json").out
     found = json.loads(out)["what_if"]
     assert found["raw"] > found["now"] > found["known"]
     assert found["accept_rate"] == pytest.approx(10 / len(Reviews.read("reviews.csv").papers))
@@ -406,21 +385,20 @@ def pictured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def make_picture(folder: str, past: str = "past.csv") -> None:
-    assert call("new", folder)[0] == 0
-    assert call("import", folder, "now.csv")[0] == 0
-    assert call("import", folder, past, "--as", "past")[0] == 0
+    succeed("new", folder)
+    succeed("import", folder, "now.csv")
+    succeed("import", folder, past, "--as", "past")
 
 
 @pytest.mark.usefixtures("pictured")
 def test_the_picture_of_a_fit() -> None:
     for name in ("a", "b"):
-        code, _, err = call("fit", "icx", "--picture", f"{name}.svg")
-        assert code == 0, err
+        succeed("fit", "icx", "--picture", f"{name}.svg")
     drawn = Path("a.svg").read_text()
     assert drawn == Path("b.svg").read_text()
     assert os.stat("a.svg").st_mode & 0o777 == 0o600
     assert not any(name in drawn for name in ("ann", "bob", "cyd", "dan"))
-    assert call("fit", "icx", "--picture", "c.png")[0] == 0
+    succeed("fit", "icx", "--picture", "c.png")
     assert Path("c.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -431,18 +409,14 @@ def test_one_conference_has_nothing_to_predict(tmp_path: Path) -> None:
     for name, file in (("c0", "one.csv"), ("c1", "now.csv")):
         years.only(name).write(file)
     make_picture("two", "one.csv")
-    assert call("fit", "two", "--picture", "a.svg")[0] == 0
+    succeed("fit", "two", "--picture", "a.svg")
 
 
 @pytest.mark.usefixtures("pictured")
 def test_nothing_is_fitted_where_the_picture_cannot_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    code, _, err = call("fit", "icx", "--picture", "a.gif")
-    assert code == 2
-    assert "--picture must end in .svg, .png, .pdf" in err
+    assert "--picture must end in .svg, .png, .pdf" in refusal("fit", "icx", "--picture", "a.gif")
     Path("mine.svg").write_text("mine")
-    code, _, err = call("fit", "icx", "--picture", "mine.svg")
-    assert code == 3
-    assert "never overwritten" in err
+    assert "never overwritten" in refusal("fit", "icx", "--picture", "mine.svg", code=3)
 
     def missing(name: str) -> ModuleType:
         raise ImportError(name)
@@ -465,13 +439,12 @@ def sharing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     short_fits(monkeypatch, tmp_path)
     Path("past.csv").write_text(PAST)
     Path("people.csv").write_text("reviewer\nann\nbob\ndan\n")
-    assert call("new", "past", "--key", "key.bin")[0] == 0
+    succeed("new", "past", "--key", "key.bin")
 
 
 @pytest.mark.usefixtures("sharing")
 def test_sums_are_shared_and_fitted() -> None:
-    code, out, err = call(*SHARE, "--epsilon", "4")
-    assert code == 0, err
+    _, out, err = succeed(*SHARE, "--epsilon", "4")
     assert "a row for 3 people; new noise was drawn" in out
     assert "privacy loss of one review: epsilon 4" in out
     assert "public: s.csv, s.csv.share.json" in out
@@ -479,19 +452,16 @@ def test_sums_are_shared_and_fitted() -> None:
     lines = Path("s.csv").read_text().splitlines()
     assert [line.split(",")[0] for line in lines] == ["reviewer", "ann", "bob", "dan"]
     assert os.stat("key.bin.shared").st_mode & 0o777 == 0o700
-    assert call("new", "icx")[0] == 0
+    succeed("new", "icx")
     years = drawn_pasts(np.random.default_rng(4), 40, 2, grid=np.arange(1.0, 11.0)).reviews
     for name, file in (("c0", "own.csv"), ("c1", "now.csv")):
         years.only(name).write(file)
     people = "".join(f"r{number}\n" for number in range(40))
     Path("committee.csv").write_text(f"reviewer\nann\n{people}")
-    assert call("import", "icx", "now.csv", "committee.csv")[0] == 0
-    code, out, err = call("import", "icx", "s.csv")
-    assert (code, "past: s, sums that it shared" in out) == (0, True), err
-    assert call("import", "icx", "own.csv", "--as", "past")[0] == 0
-    code, out, err = call("fit", "icx")
-    assert code == 0, err
-    assert "with what 1 other conference shared" in out
+    succeed("import", "icx", "now.csv", "committee.csv")
+    assert "past: s, sums that it shared" in succeed("import", "icx", "s.csv").out
+    succeed("import", "icx", "own.csv", "--as", "past")
+    assert "with what 1 other conference shared" in succeed("fit", "icx").out
     table = Path("icx/inputs/reviewers.csv")
     assert len(table.read_text().splitlines()) == 43
     assert json.loads(Path(f"{table}.fit.json").read_text())["shared"] == ["past"]
@@ -499,22 +469,18 @@ def test_sums_are_shared_and_fitted() -> None:
 
 @pytest.mark.usefixtures("sharing")
 def test_a_further_release_is_refused_without_a_reason() -> None:
-    assert call(*SHARE, "--epsilon", "4")[0] == 0
+    succeed(*SHARE, "--epsilon", "4")
     other = (*SHARE[:-1], "t.csv", "--zcdp", "0.5")
-    code, _, err = call(*other)
-    assert code == 3
-    assert "give a --reason" in err
-    code, out, err = call(*other, "--reason", "another list", "--json")
-    assert code == 0, err
+    assert "give a --reason" in refusal(*other, code=3)
+    out = succeed(*other, "--reason", "another list", "--json").out
     assert json.loads(out)["statement"]["total"] == {"epsilon": None, "zcdp": 8.5}
 
 
 @pytest.mark.usefixtures("sharing")
 def test_what_was_shared_before_comes_with_what_is_spent_now() -> None:
-    assert call(*SHARE, "--epsilon", "1")[0] == 0
-    assert call(*SHARE[:-1], "t.csv", "--epsilon", "2", "--reason", "again")[0] == 0
-    code, out, err = call(*SHARE, "--epsilon", "1", "--reason", "lost")
-    assert code == 0, err
+    succeed(*SHARE, "--epsilon", "1")
+    succeed(*SHARE[:-1], "t.csv", "--epsilon", "2", "--reason", "again")
+    _, out, err = succeed(*SHARE, "--epsilon", "1", "--reason", "lost")
     assert "with everything that was shared of these reviews: epsilon 3" in out
     assert "--reason was not entered: nothing new was shared" in err
     found = json.loads(call(*SHARE, "--epsilon", "1", "--json")[1])
@@ -525,7 +491,5 @@ def test_what_was_shared_before_comes_with_what_is_spent_now() -> None:
 @pytest.mark.usefixtures("sharing")
 @pytest.mark.parametrize("how", [(), ("--epsilon", "1", "--zcdp", "1"), ("--epsilon", "0")])
 def test_one_limit_must_be_given(how: tuple[str, ...]) -> None:
-    code, _, err = call(*SHARE, *how)
-    assert code == 2
-    assert "--epsilon or --zcdp" in err
+    assert "--epsilon or --zcdp" in refusal(*SHARE, *how)
     assert not Path("s.csv").exists()

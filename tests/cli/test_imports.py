@@ -25,7 +25,7 @@ from blindcal.project import create, read_folder
 from blindcal.project import imports as module
 from blindcal.project.imports import folder_reviews
 from chair_exports import PEOPLE, options, write_exports
-from commands import CANARY, call
+from commands import CANARY, call, refusal, succeed
 from exports import BY_NAME, EXPORTS, Export, every_export, rows_of
 from small_bombs import BOMBS, MEMORY
 from small_conferences import everything
@@ -41,7 +41,7 @@ SYSTEMS = Path(__file__).parents[1] / "data" / "systems"
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder, made before reviews are in."""
     monkeypatch.chdir(tmp_path)
-    assert call("new", "icx")[0] == 0
+    succeed("new", "icx")
     return Path("icx")
 
 
@@ -50,8 +50,8 @@ def decided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder whose papers are decided."""
     monkeypatch.chdir(tmp_path)
     exports = write_exports(tmp_path / "downloads", papers=6)
-    assert call("new", "icx", *options(exports, "reviews", "reviewers"), "--accept", "50%")[0] == 0
-    assert call("decide", "icx")[0] == 0
+    succeed("new", "icx", *options(exports, "reviews", "reviewers"), "--accept", "50%")
+    succeed("decide", "icx")
     return Path("icx")
 
 
@@ -77,10 +77,10 @@ def test_every_export_becomes_a_table_that_is_read_again(export: Export, folder:
     reviews = folder / "inputs" / "reviews.csv"
     assert len(table(reviews)) == len(export.expected)
     assert {stat.S_IMODE(path.stat().st_mode) for path in reviews.parent.iterdir()} == {0o600}
-    assert call("import", "icx", "--dry-run")[0] == 0
+    succeed("import", "icx", "--dry-run")
     before = everything(folder)
-    code, told, _ = call("import", "icx", str(reviews), "--as", "reviews")
-    assert (code, "the folder has this already: nothing to write" in told) == (0, True)
+    told = succeed("import", "icx", str(reviews), "--as", "reviews").out
+    assert "the folder has this already: nothing to write" in told
     assert everything(folder) == before
 
 
@@ -103,8 +103,8 @@ def test_those_who_reviewed_are_not_written_down_as_a_committee(folder: Path) ->
     assert imported(BY_NAME["easychair/all-tables.zip"])[0] == 0
     listed = {row["reviewer"] for row in table(folder / "inputs" / "committee.csv")}
     assert listed > {row["reviewer"] for row in table(folder / "inputs" / "reviews.csv")}
-    assert call("new", "two")[0] == 0
-    assert call("import", "two", "icx/inputs/reviews.csv")[0] == 0
+    succeed("new", "two")
+    succeed("import", "two", "icx/inputs/reviews.csv")
     assert not Path("two/inputs/committee.csv").exists()
 
 
@@ -115,8 +115,7 @@ def test_several_maps_are_one(folder: Path) -> None:
     for number, half in enumerate((people[::2], people[1::2])):
         Path(f"{number}.csv").write_text("\n".join([header, *half, ""]))
         words += ["--map", f"{number}.csv"]
-    code, _, err = call("import", "icx", str(export.path), *words)
-    assert (code, err) == (0, "")
+    assert succeed("import", "icx", str(export.path), *words).err == ""
     assert table(folder / "inputs" / "reviews.csv") == export.expected
 
 
@@ -152,13 +151,13 @@ def test_codes_are_written_apart_and_kept_the_next_year(folder: Path) -> None:
         assert not re.search(r"@|Ada|Byron|Chen", path.read_text()), path.name
     assert re.search(r"@|Ada|Byron|Chen", told) is None
     before = codes.read_bytes()
-    assert call("new", "later")[0] == 0
+    succeed("new", "later")
     _, path, *words = export.arguments
-    assert call("import", "later", path, *words, "--codes", "codes.csv")[0] == 0
+    succeed("import", "later", path, *words, "--codes", "codes.csv")
     assert Path("later/inputs/reviews.csv").read_bytes() == first.read_bytes()
     assert codes.read_bytes() == before
     Path("pc.csv").write_text("reviewer,name\nnew@example.org,Newcomer\n")
-    assert call("import", "later", "pc.csv", "--codes", "codes.csv")[0] == 0
+    succeed("import", "later", "pc.csv", "--codes", "codes.csv")
     (row,) = [row for row in table(codes) if row["reviewer"] == "new@example.org"]
     assert row["name"] == "Newcomer"
     assert len(table(codes)) == len(person) + 1
@@ -194,9 +193,7 @@ def test_bad_options_are_refused_and_nothing_is_written(
 ) -> None:
     Path("scores.csv").write_bytes(BY_NAME["hotcrp/scores-2026.csv"].data)
     before = everything(tmp_path)
-    code, _, err = call("import", "icx", "scores.csv", *words)
-    assert code == 2
-    assert message in err
+    assert message in refusal("import", "icx", "scores.csv", *words)
     assert everything(tmp_path) == before
 
 
@@ -205,9 +202,8 @@ def test_a_file_must_be_given_unless_the_folder_is_checked(folder: Path) -> None
         2,
         "blindcal: give a FILE to import, or --dry-run to check the folder as it is\n",
     )
-    assert call("import", "icx", "--dry-run")[0] == 0
-    code, _, err = call("import", "elsewhere", "scores.csv")
-    assert (code, "must be a folder that `blindcal new` made" in err) == (2, True)
+    succeed("import", "icx", "--dry-run")
+    assert "must be a folder that `blindcal new` made" in refusal("import", "elsewhere", "scores.csv")
 
 
 def test_a_bad_export_is_refused_with_its_places(folder: Path) -> None:
@@ -217,8 +213,7 @@ def test_a_bad_export_is_refused_with_its_places(folder: Path) -> None:
     )
     before = everything(folder)
     for dry in ((), ("--dry-run",)):
-        code, _, err = call("import", "icx", "bad.csv", "--json", *dry)
-        assert code == 2
+        err = refusal("import", "icx", "bad.csv", "--json", *dry)
         problems = json.loads(err)["error"]["problems"]
         assert [(p["row"], p["column"]) for p in problems] == [(3, "OveMer"), (7, "reviewer")]
         assert "zoe" not in err
@@ -247,18 +242,16 @@ def test_papers_that_the_export_calls_withdrawn_are_listed_or_kept(folder: Path)
     export["papers"][0]["status"] = "withdrawn"
     gone = f"{export['papers'][0]['pid']}"
     Path("rqc.json").write_text(json.dumps(export))
-    assert call("new", "two")[0] == 0
-    code, told, _ = call("import", "icx", "rqc.json")
-    assert code == 0
+    succeed("new", "two")
+    told = succeed("import", "icx", "rqc.json").out
     assert f"left out of the decisions: 1 paper withdrawn: {gone} (delete the line under [withdrawn]" in told
     assert read_folder(folder).withdrawn == {gone: "withdrawn, as the export says"}
     assert gone in {row["paper"] for row in table(folder / "inputs" / "reviews.csv")}
-    code, told, _ = call("import", "two", "rqc.json", "--keep", gone)
-    assert (code, "left out" in told, read_folder("two").withdrawn) == (0, False, {})
+    assert "left out" not in succeed("import", "two", "rqc.json", "--keep", gone).out
+    assert read_folder("two").withdrawn == {}
     export["papers"][0]["status"] = "submitted"
     Path("rqc.json").write_text(json.dumps(export))
-    code, _, err = call("import", "icx", "rqc.json", "--as", "reviews")
-    assert code == 0
+    err = succeed("import", "icx", "rqc.json", "--as", "reviews").err
     assert "lists 1 paper that this export does not call withdrawn or decided under [withdrawn]" in err
 
 
@@ -279,27 +272,22 @@ def test_papers_that_the_export_calls_withdrawn_are_listed_or_kept(folder: Path)
 def test_a_file_is_taken_for_what_its_content_shows(kind: str, text: str, folder: Path) -> None:
     Path("file.csv").write_text(text)
     if kind == "evidence":
-        code, _, err = call("import", "icx", "file.csv")
-        assert (code, "icx has no reviews yet: evidence must list each of their papers" in err) == (2, True)
+        err = refusal("import", "icx", "file.csv")
+        assert "icx has no reviews yet: evidence must list each of their papers" in err
         Path("r.csv").write_text("paper,reviewer,score\n1,a,3\n2,a,2\n")
-        assert call("import", "icx", "r.csv")[0] == 0
-    code, out, err = call("import", "icx", "file.csv")
-    assert code == 0, err
-    assert out.startswith(f"file.csv: {kind}\n")
+        succeed("import", "icx", "r.csv")
+    assert succeed("import", "icx", "file.csv").out.startswith(f"file.csv: {kind}\n")
     setting = "pools" if kind == "conflicts" else kind
     assert read_folder(folder).settings[setting] == f"icx/inputs/{kind}.csv"
 
 
 def test_what_is_not_clear_must_be_said(folder: Path) -> None:
     Path("list.csv").write_text("paper,reviewer\n1,a\n1,b\n")
-    code, _, err = call("import", "icx", "list.csv")
-    assert code == 2
-    assert "give --as pools if these are all who may have reviewed" in err
-    assert call("import", "icx", "list.csv", "--as", "pools")[0] == 0
+    assert "give --as pools if these are all who may have reviewed" in refusal("import", "icx", "list.csv")
+    succeed("import", "icx", "list.csv", "--as", "pools")
     Path("r.csv").write_text("paper,reviewer,score\n1,a,3\n2,a,2\n")
-    assert call("import", "icx", "r.csv")[0] == 0
-    code, _, err = call("import", "icx", "r.csv")
-    assert code == 2
+    succeed("import", "icx", "r.csv")
+    err = refusal("import", "icx", "r.csv")
     assert "r.csv holds reviews, and there are reviews of this year already. Give --as past if" in err
 
 
@@ -319,8 +307,7 @@ def test_a_list_is_called_what_it_is_also_if_there_are_reviews(what: str, filled
     Path("r.csv").write_text("paper,reviewer,score\n1,a,3\n2,a,2\n")
     assert not filled or call("import", "icx", "r.csv")[0] == 0
     Path("list.csv").write_text(LISTS[what])
-    code, _, err = call("import", "icx", "list.csv")
-    assert code == 2
+    err = refusal("import", "icx", "list.csv")
     assert err.startswith("blindcal: list.csv: must hold reviews: ")
     assert what in err
     if "ids" in what:
@@ -342,8 +329,7 @@ def test_of_two_files_of_reviews_one_must_be_past(folder: Path) -> None:
 def test_past_years_are_put_in_order_and_say_what_they_lack(folder: Path) -> None:
     for year in ("2026", "2025"):
         Path(f"{year}.csv").write_text(f"paper,title,email,OveMer\n1,{year},a,3\n2,{year},a,2\n3,{year},a,\n")
-    code, out, _ = call("import", "icx", "2026.csv", "2025.csv", "--as", "past")
-    assert code == 0
+    out = succeed("import", "icx", "2026.csv", "2025.csv", "--as", "past").out
     assert "past conferences, oldest first: 2025, 2026\n" in out
     assert "  past-better: were high scores the better ones in each of these years?" in out
     assert "past: 2025, 2 reviews, score OveMer\n" in out
@@ -356,9 +342,7 @@ def test_withdrawn_papers_are_asked_about_only_if_they_would_be_decided(folder: 
     Path("Reviews.txt").write_text("Paper ID\tReviewer Email\tRating\n1\ta@x.org\t3\n2\ta@x.org\t2\n")
     told = "does not say which papers were withdrawn"
     assert told in call("import", "icx", "Reviews.txt", "--dry-run")[1]
-    code, out, _ = call("import", "icx", "Reviews.txt", "--as", "past")
-    assert code == 0
-    assert told not in out
+    assert told not in succeed("import", "icx", "Reviews.txt", "--as", "past").out
 
 
 def test_no_decision_word_is_learned(folder: Path) -> None:
@@ -369,8 +353,8 @@ def test_no_decision_word_is_learned(folder: Path) -> None:
     Path("2026.csv").write_text(
         "paper,title,decision,email,OveMer\n1,T,Accept (talk),a,5\n2,U,Desk rejected,a,1\n3,V,Rejected,a,4\n"
     )
-    assert call("import", "icx", "now.csv")[0] == 0
-    assert call("import", "icx", "2026.csv", "--as", "past")[0] == 0
+    succeed("import", "icx", "now.csv")
+    succeed("import", "icx", "2026.csv", "--as", "past")
     assert not {"accepted", "rejected"} & read_folder(folder).settings.keys()
 
 
@@ -381,8 +365,8 @@ def test_a_table_of_reviews_is_never_taken_for_the_committee(folder: Path, shape
     Path("table").write_bytes(getattr(plain_files, shape)())
     before = everything(Path.cwd())
     for chosen in ((), ("--as", "committee")):
-        code, _, err = call("import", "icx", "table", *chosen)
-        assert (code, everything(Path.cwd())) == (2, before), err
+        refusal("import", "icx", "table", *chosen)
+        assert everything(Path.cwd()) == before
 
 
 METAREVIEWS = [str(SYSTEMS / f"hotcrp-3.4-{name}-metareviews.csv") for name in ("scores", "pcassignments")]
@@ -390,28 +374,21 @@ METAREVIEWS = [str(SYSTEMS / f"hotcrp-3.4-{name}-metareviews.csv") for name in (
 
 @pytest.mark.parametrize("files", [METAREVIEWS, METAREVIEWS[::-1]])
 def test_a_list_of_assignments_beside_reviews_leaves_metareviews_out(folder: Path, files: list[str]) -> None:
-    code, out, err = call("import", "icx", *files)
-    assert code == 0, err
+    out = succeed("import", "icx", *files).out
     assert "dropped: 3 metareviews: they sum up reviews and are none themselves" in out
     assert len(table(folder / "inputs" / "reviews.csv")) == 90
     assert sorted(path.name for path in (folder / "inputs").iterdir()) == ["reviews.csv", "titles.csv"]
-    code, out, err = call("import", "icx", *files, "--as", "reviews")
-    assert (code, "dropped: 3 metareviews" in out) == (0, True), err
-    assert call("new", "two")[0] == 0
-    code, out, err = call("import", "two", *files, "--as", "past")
-    assert code == 0, err
+    assert "dropped: 3 metareviews" in succeed("import", "icx", *files, "--as", "reviews").out
+    succeed("new", "two")
+    out = succeed("import", "two", *files, "--as", "past").out
     assert "90 reviews, score OveMer; 3 metareviews left out" in out
 
 
 def test_a_list_of_assignments_needs_the_reviews_it_is_about(folder: Path) -> None:
     before = everything(folder)
-    code, _, err = call("import", "icx", METAREVIEWS[1])
-    assert (code, "says which reviews are metareviews: give it together with the one file" in err) == (
-        2,
-        True,
-    )
-    code, _, err = call("import", "icx", METAREVIEWS[0], "--as", "assignments")
-    assert code == 2
+    err = refusal("import", "icx", METAREVIEWS[1])
+    assert "says which reviews are metareviews: give it together with the one file" in err
+    refusal("import", "icx", METAREVIEWS[0], "--as", "assignments")
     assert everything(folder) == before
 
 
@@ -425,7 +402,7 @@ def test_whole_numbers_of_a_spreadsheet_are_ids_of_whole_numbers(folder: Path) -
     Path("titles.csv").write_text("paper,title\n1.0,On Widgets\n2.0,Gadgets\n")
     Path("pc.csv").write_text("reviewer\n17.0\n18.0\n")
     given = ("reviews.csv", "conflicts.csv", "titles.csv", "pc.csv")
-    assert call("import", "icx", *given)[0] == 0
+    succeed("import", "icx", *given)
     inputs = folder / "inputs"
     assert [(row["paper"], row["reviewer"]) for row in table(inputs / "reviews.csv")] == [
         ("1", "17"),
@@ -443,7 +420,7 @@ def test_whole_numbers_of_a_spreadsheet_are_ids_of_whole_numbers(folder: Path) -
 
 def test_ids_that_are_not_all_whole_numbers_stay(folder: Path) -> None:
     Path("reviews.csv").write_text("paper,reviewer,score\n1.0,a,3\n1.1,a,2\n2.0,b,5\n")
-    assert call("import", "icx", "reviews.csv")[0] == 0
+    succeed("import", "icx", "reviews.csv")
     assert [row["paper"] for row in table(folder / "inputs" / "reviews.csv")] == ["1.0", "1.1", "2.0"]
 
 
@@ -459,22 +436,20 @@ def test_a_list_about_other_papers_alone_is_refused(folder: Path, kind: str) -> 
     """Conflicts were ignored, and `decide` warned when all was done."""
     Path("reviews.csv").write_text("paper,reviewer,score\n1,a,3\n2,a,2\n2,b,5\n")
     Path("list.csv").write_text(OTHERS[kind])
-    assert call("import", "icx", "reviews.csv")[0] == 0
+    succeed("import", "icx", "reviews.csv")
     before = everything(folder)
-    code, _, err = call("import", "icx", "list.csv", "--as", kind)
-    assert (code, everything(folder)) == (2, before)
+    err = refusal("import", "icx", "list.csv", "--as", kind)
+    assert everything(folder) == before
     assert (
         "list.csv, column paper: must list papers that have reviews: are the ids spelled differently" in err
     )
-    assert call("new", "two")[0] == 0
+    succeed("new", "two")
     assert call("import", "two", "list.csv", "--as", kind)[0] == 0, "before reviews are in nobody can tell"
     if kind != "titles":
-        code, _, err = call("import", "two", "reviews.csv")
-        assert (code, "must list papers that have reviews" in err) == (2, True)
-        code, _, err = call(
-            "new", "icy", "--reviews", "reviews.csv", f"--{kind}", "list.csv", "--scores", "public"
-        )
-        assert (code, "must list papers that have reviews" in err) == (2, True)
+        err = refusal("import", "two", "reviews.csv")
+        assert "must list papers that have reviews" in err
+        err = refusal("new", "icy", "--reviews", "reviews.csv", f"--{kind}", "list.csv", "--scores", "public")
+        assert "must list papers that have reviews" in err
 
 
 def decided_by_hand(*decisions: str) -> None:
@@ -490,8 +465,7 @@ def decided_by_hand(*decisions: str) -> None:
 
 def test_papers_that_are_decided_already_are_left_out_and_kept_by_name_alone(folder: Path) -> None:
     decided_by_hand("Early reject", "", "Accept as talk", "", "Early reject", "Withdrawn by chair")
-    code, out, _ = call("import", "icx", "now.csv")
-    assert code == 0
+    out = succeed("import", "icx", "now.csv").out
     early, talk = "decided already (Early reject)", "decided already (Accept as talk)"
     for line in (f"2 papers {early}: 1, 5", f"1 paper {talk}: 3"):
         assert f"left out of the decisions: {line} (delete the line under [withdrawn]" in out
@@ -501,21 +475,20 @@ def test_papers_that_are_decided_already_are_left_out_and_kept_by_name_alone(fol
         "5": f"{early}, as the export says",
         "6": "withdrawn, as the export says",
     }
-    assert call("new", "two")[0] == 0
-    code, _, err = call("import", "two", "now.csv", "--keep", "1,2")
-    assert (code, "--keep: the export does not call paper '2' withdrawn" in err) == (2, True)
-    code, out, _ = call("import", "two", "now.csv", "--keep", "1, 5")
-    assert (code, "Early reject" in out, [*read_folder("two").withdrawn]) == (0, False, ["3", "6"])
+    succeed("new", "two")
+    err = refusal("import", "two", "now.csv", "--keep", "1,2")
+    assert "--keep: the export does not call paper '2' withdrawn" in err
+    assert "Early reject" not in succeed("import", "two", "now.csv", "--keep", "1, 5").out
+    assert [*read_folder("two").withdrawn] == ["3", "6"]
 
 
 def test_a_site_that_has_decided_everything_is_no_list_of_papers_to_decide(folder: Path) -> None:
     decided_by_hand("Accepted", "Rejected", "Accepted")
-    code, _, err = call("import", "icx", "now.csv")
-    assert code == 2
+    err = refusal("import", "icx", "now.csv")
     assert "no paper is left to decide: 2 papers decided already (Accepted): 1, 3; 1 paper" in err
     assert "give --as past; to decide papers all the same, name them with --keep" in err
-    assert call("new", "two", "--reviews", "now.csv", "--scores", "public")[0] == 2
-    assert call("import", "icx", "now.csv", "--keep", "1,2,3")[0] == 0
+    refusal("new", "two", "--reviews", "now.csv", "--scores", "public")
+    succeed("import", "icx", "now.csv", "--keep", "1,2,3")
     assert read_folder(folder).withdrawn == {}
 
 
@@ -531,8 +504,7 @@ def test_decisions_that_blindcal_made_and_the_site_shows_are_its_own(decided: Pa
         writer.writeheader()
         writer.writerows({**row, "decision": ours.get(row["paper"], "Early reject")} for row in export)
     before = read_folder(decided).withdrawn
-    code, out, err = call("import", "icx", "again.csv", "--as", "reviews")
-    assert code == 0, err
+    out = succeed("import", "icx", "again.csv", "--as", "reviews").out
     assert "1 paper decided already (Early reject): 999" in out
     why = "decided already (Early reject), as the export says"
     assert read_folder(decided).withdrawn == {**before, "999": why}
@@ -541,12 +513,11 @@ def test_decisions_that_blindcal_made_and_the_site_shows_are_its_own(decided: Pa
 def test_past_years_come_in_order_and_a_corrected_one_keeps_its_place(folder: Path) -> None:
     for year, score in (("2024", 1), ("2025", 2), ("2026", 3)):
         Path(f"{year}.csv").write_text(f"paper,reviewer,score\n{year}a,a,{score}\n{year}b,a,5\n")
-    assert call("import", "icx", "2024.csv", "2025.csv", "--as", "past")[0] == 0
-    code, out, _ = call("import", "icx", "2026.csv", "--as", "past", "--name", "last year")
-    assert code == 0
+    succeed("import", "icx", "2024.csv", "2025.csv", "--as", "past")
+    out = succeed("import", "icx", "2026.csv", "--as", "past", "--name", "last year").out
     assert "past conferences, oldest first: 2024, 2025, last year\n" in out
     Path("2025.csv").write_text("paper,reviewer,score\n2025a,a,4\n2025b,a,5\n")
-    assert call("import", "icx", "2025.csv", "--as", "past")[0] == 0
+    succeed("import", "icx", "2025.csv", "--as", "past")
     assert read_folder(folder).settings["past"] == (
         "icx/inputs/past/2024.csv",
         "icx/inputs/correction-1/past/2025.csv",
@@ -564,26 +535,25 @@ def test_a_correction_after_a_decision_keeps_the_earlier_file_and_the_decisions(
         r",\d,(\d)$", lambda match: f",{'1' if ',1,' not in match[0] else '2'},{match[1]}", export[1]
     )
     Path("corrected.csv").write_text("\n".join(export) + "\n")
-    code, out, err = call("import", "icx", "corrected.csv", "--as", "reviews")
-    assert (code, err) == (0, "")
+    _, out, err = succeed("import", "icx", "corrected.csv", "--as", "reviews")
+    assert err == ""
     assert "wrote icx/inputs/correction-1/reviews.csv\n" in out
     assert last(out) == 'next: if something was corrected, blindcal decide icx --amend --reason "..."'
     assert reviews.read_bytes() == kept
     assert everything(decided / "public") == before
     assert read_folder(decided).settings["reviews"] == "icx/inputs/correction-1/reviews.csv"
     assert "numbered = true  # mine\n# my note\n" in settings.read_text()
-    code, _, err = call("decide", "icx")
-    assert (code, "--amend" in err) == (3, True)
-    assert call("decide", "icx", "--amend", "--reason", "a mistyped score")[0] == 0
-    assert call("verify", "icx")[0] == 0
+    assert "--amend" in refusal("decide", "icx", code=3)
+    succeed("decide", "icx", "--amend", "--reason", "a mistyped score")
+    succeed("verify", "icx")
 
 
 def test_a_score_outside_the_declared_grid_is_refused(decided: Path, tmp_path: Path) -> None:
     text = Path("downloads/scores.csv").read_text()
     Path("high.csv").write_text(re.sub(r",\d,(\d)$", r",9,\1", text, count=1, flags=re.M))
     before = everything(tmp_path)
-    code, _, err = call("import", "icx", "high.csv", "--as", "reviews")
-    assert (code, everything(tmp_path)) == (2, before)
+    err = refusal("import", "icx", "high.csv", "--as", "reviews")
+    assert everything(tmp_path) == before
     assert "high.csv, row 2, column OveMer: must be a score of the `grid` 1..5" in err
 
 
@@ -594,7 +564,7 @@ def test_a_setting_over_several_lines_is_rewritten(decided: Path) -> None:
     )
     settings.write_text(text)
     assert read_folder(decided).settings["reviews"] == "icx/inputs/reviews.csv"
-    assert call("import", "icx", "downloads/2025.csv", "--as", "reviews")[0] == 0
+    succeed("import", "icx", "downloads/2025.csv", "--as", "reviews")
     after = settings.read_text()
     assert read_folder(decided).settings["reviews"] == "icx/inputs/correction-1/reviews.csv"
     assert len(after.splitlines()) == len(text.splitlines()) - 1
@@ -616,9 +586,9 @@ def test_an_interrupted_import_changes_nothing_that_is_read(
 
     with monkeypatch.context() as broken:
         broken.setattr(module, "write_bytes", interrupt)
-        assert call("import", "icx", *files)[0] == 130
+        refusal("import", "icx", *files, code=130)
     assert (folder / "conference.toml").read_bytes() == before
-    assert call("import", "icx", *files)[0] == 0
+    succeed("import", "icx", *files)
     assert sorted(path.name for path in (folder / "inputs").iterdir()) == [
         "committee.csv",
         "reviews.csv",
@@ -628,8 +598,8 @@ def test_an_interrupted_import_changes_nothing_that_is_read(
 
 def test_this_years_reviews_are_no_past_ones(decided: Path, tmp_path: Path) -> None:
     before = everything(tmp_path)
-    code, _, err = call("import", "icx", "downloads/scores.csv", "--as", "past")
-    assert (code, everything(tmp_path)) == (2, before)
+    err = refusal("import", "icx", "downloads/scores.csv", "--as", "past")
+    assert everything(tmp_path) == before
     assert "`past` must be other conferences than the one being decided" in err
 
 
@@ -637,8 +607,8 @@ def test_a_dry_run_says_what_is_in_a_table_and_names_nobody(folder: Path, tmp_pa
     path = Path("r.csv")
     path.write_text(f"paper,reviewer,score\nP1,{CANARY},1\nP1,b,2\nP2,c,2\nP3,c,1\nP3,b,1\nP4,d,2\n")
     before = everything(tmp_path)
-    code, out, err = call("import", "icx", "r.csv", "--dry-run")
-    assert (code, err) == (0, "")
+    _, out, err = succeed("import", "icx", "r.csv", "--dry-run")
+    assert err == ""
     assert everything(tmp_path) == before
     assert CANARY not in out
     assert CONFIDENTIAL in out
@@ -647,7 +617,7 @@ def test_a_dry_run_says_what_is_in_a_table_and_names_nobody(folder: Path, tmp_pa
     assert re.search(r"reviews per paper +1 to 2\n", out)
     assert re.search(r"grid +1 2\n", out)
     assert last(out) == "nothing was written: run it without --dry-run"
-    assert call("import", "icx", "r.csv")[0] == 0
+    succeed("import", "icx", "r.csv")
     settings = folder / "conference.toml"
     settings.write_text(settings.read_text().replace('grid = "1..2"', "grid = [1, 2, 3]"))
     report = json.loads(call("import", "icx", "--dry-run", "--json")[1])
@@ -672,8 +642,7 @@ def test_a_withdrawn_paper_without_a_review_is_noted(folder: Path) -> None:
     settings.write_text(
         settings.read_text().replace("[withdrawn]\n", '[withdrawn]\nP1 = "x"\nnosuch = "y"\n')
     )
-    code, _, err = call("import", "icx", "r.csv")
-    assert code == 0
+    err = succeed("import", "icx", "r.csv").err
     assert "withdrawn: 'nosuch' has no review in r.csv" in " ".join(err.split())
     assert "P1" not in err
     assert re.search(r"papers +2\n", call("import", "icx", "--dry-run")[1])
@@ -693,16 +662,14 @@ def test_no_more_is_said_of_the_grid_than_the_scores_show(folder: Path) -> None:
         "equal": "all scores are 7",
         "many": "none: scores look continuous",
     }
-    assert call("import", "icx", "r.csv")[0] == 0
+    succeed("import", "icx", "r.csv")
     assert "none: any number can be given" in call("import", "icx", "--dry-run")[1]
 
 
 def test_one_paper_under_two_ids_is_noted(folder: Path, reviews: Path) -> None:
     """Whoever decides two halves of a paper decides neither."""
     reviews.write_text(reviews.read_text().replace("p01,", "P1,", 1))
-    code, _, err = call("import", "icx", str(reviews), "--dry-run")
-    assert code == 0
-    assert "differ only in capital letters" in err
+    assert "differ only in capital letters" in succeed("import", "icx", str(reviews), "--dry-run").err
 
 
 def test_a_dry_run_says_what_plan_would_refuse(decided: Path) -> None:
@@ -718,11 +685,10 @@ def test_a_dry_run_says_what_plan_would_refuse(decided: Path) -> None:
     assert not any(name in out + err for name in PEOPLE)
     code, out, _ = call("import", "icx", "fewer.csv", "--dry-run", "--json")
     assert (code, bool(json.loads(out)["refused_by_plan"])) == (2, True)
-    code, out, _ = call("import", "icx", "fewer.csv")
-    assert (code, last(out)[:47]) == (0, "next: correct this, then blindcal plan icx, whi")
+    out = succeed("import", "icx", "fewer.csv").out
+    assert last(out)[:47] == "next: correct this, then blindcal plan icx, whi"
     refused = call("import", "icx", "--dry-run")[2]
-    code, _, err = call("plan", "icx")
-    assert code == 2
+    err = refusal("plan", "icx")
     assert [line for line in err.splitlines() if "their names" not in line] == refused.splitlines()
 
 
@@ -809,18 +775,16 @@ def test_three_commands_from_downloads_to_certified_decisions(
     found = read_folder("icx")
     assert found.settings["grid"] == "1..5"
     assert found.settings["past"] == ("icx/inputs/past/2025.csv", "icx/inputs/past/2026.csv")
-    code, out, _ = call("plan", "icx")
-    assert (code, "10 papers" in out) == (0, True)
-    code, out, _ = call("decide", "icx")
-    assert code == 0
+    assert "10 papers" in succeed("plan", "icx").out
+    out = succeed("decide", "icx").out
     assert "public: icx/public/release-1/decisions.csv" in out
     assert "CONFIDENTIAL, never share: icx.key, icx.key.sealed" in out
     assert json.loads(Path("icx/public/release-1/certificate.json").read_text())["conference"] == "icx"
     shared = everything(Path("icx/public"))
     assert sorted(Path(name).name for name in shared) == ["certificate.json", "decisions.csv"]
     assert not any(name.encode() in data for name in PEOPLE for data in shared.values())
-    assert call("verify", "icx")[0] == 0
-    assert call("import", "icx", "--dry-run")[0] == 0
+    succeed("verify", "icx")
+    succeed("import", "icx", "--dry-run")
 
 
 def test_fit_makes_again_what_new_made(made: tuple[int, str, str]) -> None:
@@ -830,12 +794,11 @@ def test_fit_makes_again_what_new_made(made: tuple[int, str, str]) -> None:
     assert (table.read_bytes(), Path(f"{table}.fit.json").read_bytes()) == (first, checks)
     table.unlink()
     Path(f"{table}.fit.json").unlink()
-    code, _, err = call("plan", "icx")
-    assert code == 2
+    err = refusal("plan", "icx")
     assert (
         "there is no calibration icx/inputs/reviewers.csv yet: `blindcal fit icx` makes it from past" in err
     )
-    assert call("fit", "icx")[0] == 0
+    succeed("fit", "icx")
     assert (table.read_bytes(), Path(f"{table}.fit.json").read_bytes()) == (first, checks)
 
 
@@ -843,20 +806,18 @@ def test_a_calibration_that_was_changed_or_decided_with_is_not_replaced(made: tu
     table = Path("icx/inputs/reviewers.csv")
     first = table.read_bytes()
     table.write_bytes(first + b"mine,1,3,0.5,0,0,0,0,0\n")
-    code, _, err = call("fit", "icx")
-    assert code == 3
-    assert f"To fit again, move {table} and {table}.fit.json away" in err
+    assert f"To fit again, move {table} and {table}.fit.json away" in refusal("fit", "icx", code=3)
     assert table.read_bytes().endswith(b"mine,1,3,0.5,0,0,0,0,0\n")
     table.write_bytes(first)
-    assert call("decide", "icx")[0] == 0
-    code, out, err = call("fit", "icx")
-    assert (code, table.read_bytes()) == (0, first)
+    succeed("decide", "icx")
+    _, out, err = succeed("fit", "icx")
+    assert table.read_bytes() == first
     assert f"papers are decided: the calibration keeps the shift and stretch of {table}, and decisions" in err
     assert "`blindcal decide` with --amend and --reason decides new papers by it" in err
     assert f"CONFIDENTIAL, never share: {table}," in out, "the same table is not written twice"
     shutil.rmtree("icx/public")
     Path("corrected.csv").write_text(Path("downloads/2025.csv").read_text().replace(",5,", ",4,"))
-    assert call("import", "icx", "corrected.csv", "--as", "past", "--name", "2025")[0] == 0
+    succeed("import", "icx", "corrected.csv", "--as", "past", "--name", "2025")
     code, _, err = call("fit", "icx")
     assert (code, table.read_bytes()) == (0, first), "the sealed record knows that papers were decided"
     assert read_folder("icx").settings["reviewers"] == "icx/inputs/correction-2/reviewers.csv"
@@ -869,30 +830,27 @@ def test_a_calibration_corrected_after_deciding_leaves_decisions(
     def decisions(release: int) -> bytes:
         return Path(f"icx/public/release-{release}/decisions.csv").read_bytes()
 
-    assert call("decide", "icx")[0] == 0
+    succeed("decide", "icx")
     Path("corrected.csv").write_text(Path("downloads/2025.csv").read_text().replace(",5,", ",4,"))
-    assert call("import", "icx", "corrected.csv", "--as", "past", "--name", "2025")[0] == 0
-    assert call("fit", "icx")[0] == 0
-    code, _, err = call("decide", "icx")
-    assert (code, "corrected pools or calibration leave decisions as they are" in err) == (3, True)
-    code, out, _ = call("decide", "icx", "--amend", "--reason", "2025 corrected")
-    assert (code, decisions(2)) == (0, decisions(1))
+    succeed("import", "icx", "corrected.csv", "--as", "past", "--name", "2025")
+    succeed("fit", "icx")
+    assert "corrected pools or calibration leave decisions as they are" in refusal("decide", "icx", code=3)
+    out = succeed("decide", "icx", "--amend", "--reason", "2025 corrected").out
+    assert decisions(2) == decisions(1)
     assert "0 papers decided now, 10 kept their decisions" in out
-    assert call("verify", "icx")[0] == 0
+    succeed("verify", "icx")
 
 
 def test_a_committee_that_was_not_complete_is_completed_and_fitted_again(made: tuple[int, str, str]) -> None:
     committee, table = Path("icx/inputs/committee.csv"), Path("icx/inputs/reviewers.csv")
     whole, first = committee.read_text(), table.read_bytes()
     committee.write_text(re.sub(f"{PEOPLE[0]}.*\n", "", whole))
-    code, out, fitted = call("fit", "icx")
-    assert code == 0
+    _, out, fitted = succeed("fit", "icx")
     assert out.splitlines()[-1].startswith("next: correct this, then blindcal plan icx, which says who")
-    code, out, said = call("import", "icx", "--dry-run")
-    assert (code, said.splitlines() == fitted.splitlines()[-2:]) == (2, True)
+    said = refusal("import", "icx", "--dry-run")
+    assert said.splitlines() == fitted.splitlines()[-2:]
     assert not list(Path().rglob("CONFIDENTIAL-*")), "whoever only checks writes nothing"
-    code, _, err = call("plan", "icx")
-    assert code == 2
+    err = refusal("plan", "icx")
     lines = err.splitlines()
     assert said.splitlines() == lines[:2]
     assert lines[0] == (
@@ -905,15 +863,14 @@ def test_a_committee_that_was_not_complete_is_completed_and_fitted_again(made: t
     assert "--pools" not in err
     committee.write_text(whole)
     said = call("import", "icx", "--dry-run")[2]
-    code, _, err = call("plan", "icx")
-    assert code == 2
+    err = refusal("plan", "icx")
     assert said.splitlines() == err.splitlines()[:2]
     assert f"{table}, column reviewer: must have a row for everyone in {committee}, found 1 person" in err
     assert "the committee has changed since: `blindcal fit icx`" in err
     assert not any(name in err for name in PEOPLE)
-    assert call("fit", "icx")[0] == 0
+    succeed("fit", "icx")
     assert table.read_bytes() == first
-    assert call("plan", "icx")[0] == 0
+    succeed("plan", "icx")
 
 
 def test_the_scale_of_an_earlier_fit_is_kept_once_papers_are_decided(made: tuple[int, str, str]) -> None:
@@ -926,19 +883,18 @@ def test_the_scale_of_an_earlier_fit_is_kept_once_papers_are_decided(made: tuple
     Path("other.csv").write_text(re.sub(r",(\d),(\d)$", r",5,\2", wrote, count=3, flags=re.M))
     shutil.copytree("icx", "copy")
     shutil.copy("icx.key", "copy.key")
-    assert call("import", "copy", "other.csv", "--as", "reviews")[0] == 0
-    assert call("fit", "copy")[0] == 0
+    succeed("import", "copy", "other.csv", "--as", "reviews")
+    succeed("fit", "copy")
     assert scale(Path("copy/inputs/reviewers.csv")) != first
-    assert call("decide", "icx")[0] == 0
-    assert call("import", "icx", "other.csv", "--as", "reviews")[0] == 0
-    assert call("fit", "icx")[0] == 0
+    succeed("decide", "icx")
+    succeed("import", "icx", "other.csv", "--as", "reviews")
+    succeed("fit", "icx")
     assert scale(Path(str(read_folder("icx").settings["reviewers"]))) == first
 
 
 def test_new_says_of_the_fit_what_fit_says(made: tuple[int, str, str]) -> None:
     _, said, remarks = made
-    code, out, err = call("fit", "icx")
-    assert code == 0
+    _, out, err = succeed("fit", "icx")
     findings = out[out.index("part of a score's variance") : out.index("CONFIDENTIAL, never")]
     assert "moved to this year's scale: shift" in findings
     assert findings in said
@@ -949,16 +905,14 @@ def test_new_says_of_the_fit_what_fit_says(made: tuple[int, str, str]) -> None:
 def test_it_ends_with_the_answer_of_plan(made: tuple[int, str, str]) -> None:
     """Both solve all of these few papers, so that nothing is estimated."""
     own = next(line for line in made[1].splitlines() if "xpected gain: " in line)
-    code, said, _ = call("plan", "icx")
-    assert (code, said.splitlines()[0]) == (0, own)
+    assert succeed("plan", "icx").out.splitlines()[0] == own
 
 
 def test_what_a_given_calibration_was_fitted_on_comes_along(made: tuple[int, str, str]) -> None:
     again = ["--reviews", "downloads/2026.csv", "--reviewers", "icx/inputs/reviewers.csv"]
     again += ["--scores", "public", "--accept", "30%"]
-    assert call("new", "two", *again)[0] == 0
-    code, _, err = call("plan", "two")
-    assert code == 2
+    succeed("new", "two", *again)
+    err = refusal("plan", "two")
     assert "fitted on" in err, "the reviews that are decided must not be those it was fitted on"
 
 
@@ -973,18 +927,17 @@ def test_a_calibration_and_a_key_can_be_given(exports: Path, tmp_path: Path) -> 
     assert "accept-rate" not in facts["settings"]
     assert facts["advice"] is None, "it is not said how many papers to accept"
     assert Path("icx/inputs/reviewers.csv").read_bytes() == (exports / "known.csv").read_bytes()
-    assert call("decide", "icx")[0] == 2
+    refusal("decide", "icx")
     settings = Path("icx/conference.toml")
     settings.write_text(settings.read_text().replace("# accept-rate =", "accept-rate ="))
-    assert call("decide", "icx")[0] == 0
+    succeed("decide", "icx")
     assert (tmp_path / "safe" / "own.key.sealed").exists()
 
 
 @pytest.mark.parametrize("given", [[], ["--scores", "secret"]])
 def test_who_may_see_the_scores_must_be_said(exports: Path, tmp_path: Path, given: list[str]) -> None:
     before = everything(tmp_path)
-    code, _, err = call("new", "icx", "--reviews", str(exports / "scores.csv"), *given)
-    assert code == 2
+    err = refusal("new", "icx", "--reviews", str(exports / "scores.csv"), *given)
     assert "--scores must be public or confidential, found " in err
     assert "public: everyone may see the scores of all papers" in err
     assert "confidential: only the decisions and what was promised are published" in err
@@ -993,8 +946,7 @@ def test_who_may_see_the_scores_must_be_said(exports: Path, tmp_path: Path, give
 
 def test_someone_not_on_the_committee_is_counted_and_not_named(exports: Path) -> None:
     (exports / "pc.csv").write_text("reviewer\n" + "\n".join(PEOPLE[1:]) + "\n")
-    code, out, err = call("new", "icx", *options(exports, "reviews", "committee", "reviewers"))
-    assert code == 0
+    _, out, err = succeed("new", "icx", *options(exports, "reviews", "committee", "reviewers"))
     assert "a reviewer who is not on the committee" in err
     assert not any(name in out + err for name in PEOPLE)
 
@@ -1002,13 +954,10 @@ def test_someone_not_on_the_committee_is_counted_and_not_named(exports: Path) ->
 def test_scores_in_letters_and_own_columns(exports: Path) -> None:
     marks = zip("1122", "abab", "ABCA", strict=True)
     Path("own.csv").write_text("item;who;mark\n" + "".join(f"{p};{w};{m}\n" for p, w, m in marks))
-    code, _, err = call("new", "icx", "--reviews", "own.csv", "--scores", "public")
-    assert code == 2
-    assert "--columns" in err
+    assert "--columns" in refusal("new", "icx", "--reviews", "own.csv", "--scores", "public")
     assert not Path("icx").exists()
     words = ["--columns", "paper=item,reviewer=who,score=mark", "--best-first", "A,B,C"]
-    code, _, err = call("new", "icx", "--reviews", "own.csv", "--scores", "public", *words)
-    assert code == 0, err
+    succeed("new", "icx", "--reviews", "own.csv", "--scores", "public", *words)
     assert [row["score"] for row in rows(Path("icx/inputs/reviews.csv"))] == ["3", "2", "1", "3"]
 
 
@@ -1020,11 +969,8 @@ def test_one_score_field_is_for_this_year_and_for_past_years(exports: Path) -> N
         Path(f"{name}.csv").write_text("\n".join(["paper,title,decision,email,OveMer,OveNov", *later, ""]))
     Path("pc.csv").write_text("email\na@x.org\nb@x.org\nc@x.org\nd@x.org\n")
     words = ["--reviews", "now.csv", "--past", "before.csv", "--committee", "pc.csv", "--scores", "public"]
-    code, _, err = call("new", "icx", *words)
-    assert (code, "--score-field" in err) == (2, True), err
-    code, out, err = call("new", "icx", *words, "--score-field", "OveMer")
-    assert code == 0, err
-    assert "score: OveMer" in out
+    assert "--score-field" in refusal("new", "icx", *words)
+    assert "score: OveMer" in succeed("new", "icx", *words, "--score-field", "OveMer").out
 
 
 def test_papers_are_kept_by_name_when_a_folder_is_made(
@@ -1032,8 +978,7 @@ def test_papers_are_kept_by_name_when_a_folder_is_made(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     decided_by_hand("Early reject", "", "Accept as talk", "")
-    code, _, err = call("new", "icx", "--reviews", "now.csv", "--scores", "public", "--keep", "3")
-    assert code == 0, err
+    succeed("new", "icx", "--reviews", "now.csv", "--scores", "public", "--keep", "3")
     assert [*read_folder(Path("icx")).withdrawn] == ["1"]
 
 
@@ -1060,21 +1005,18 @@ def test_evidence_from_elsewhere_is_refused_with_its_place(
     Path("r.csv").write_text("paper,reviewer,score\n1,a,3\n1,b,4\n2,a,2\n2,c,5\n")
     Path("e.csv").write_text(f"{header}\n{rows}")
     given = ["--reviews", "r.csv", "--scores", "public", "--accept", "50%"]
-    code, _, err = call("new", "icx", *given, "--evidence", "e.csv")
-    assert (code, f"e.csv, {message}" in err) == (2, True), err
+    assert f"e.csv, {message}" in refusal("new", "icx", *given, "--evidence", "e.csv")
     assert not Path("icx").exists()
-    assert call("new", "icx", *given)[0] == 0
-    code, _, err = call("import", "icx", "e.csv", "--as", "evidence")
-    assert (code, f"e.csv, {message}" in err) == (2, True), err
+    succeed("new", "icx", *given)
+    assert f"e.csv, {message}" in refusal("import", "icx", "e.csv", "--as", "evidence")
     assert "evidence" not in read_folder(Path("icx")).settings
 
 
 def test_evidence_goes_without_past_reviews_and_with_reviews(exports: Path) -> None:
     Path("e.csv").write_text("paper,evidence\n1,accept\n")
-    code, _, err = call("new", "icx", *options(exports, "reviews", "reviewers"), "--evidence", "e.csv")
-    assert (code, "--evidence or past reviews, not both" in err) == (2, True), err
-    code, _, err = call("new", "icx", "--evidence", "e.csv")
-    assert (code, "--evidence needs --reviews" in err) == (2, True), err
+    err = refusal("new", "icx", *options(exports, "reviews", "reviewers"), "--evidence", "e.csv")
+    assert "--evidence or past reviews, not both" in err
+    assert "--evidence needs --reviews" in refusal("new", "icx", "--evidence", "e.csv")
 
 
 def test_evidence_from_elsewhere_decides_is_amended_and_verified(
@@ -1096,18 +1038,16 @@ def test_evidence_from_elsewhere_decides_is_amended_and_verified(
 
     write(scores, numbers)
     given = ["--reviews", "r.csv", "--evidence", "e.csv", "--accept", "20%", "--scores", "confidential"]
-    code, out, err = call("new", "icx", *given)
-    assert code == 0, err
+    _, out, err = succeed("new", "icx", *given)
     assert "can dictate decisions" in err
     assert "past: not set" not in out
-    code, out, err = call("plan", "icx")
-    assert (code, "can dictate decisions" in err) == (0, True), err
+    _, out, err = succeed("plan", "icx")
+    assert "can dictate decisions" in err
     assert out.startswith("Random draws decide ")
     assert "no gain is stated" in out
     assert "gain over" not in out
     assert [*json.loads(call("plan", "icx", "--json")[1])["menu"][0]] == ["guarantee", "lots"]
-    code, out, err = call("decide", "icx")
-    assert (code, "can dictate decisions" in err) == (0, True), err
+    assert "can dictate decisions" in succeed("decide", "icx").err
     assert call("decide", "icx")[1].startswith("30 papers, ")
     certificate = json.loads(Path("icx/public/release-1/certificate.json").read_text())
     assert certificate["source"] == "file"
@@ -1116,21 +1056,18 @@ def test_evidence_from_elsewhere_decides_is_amended_and_verified(
     # A new paper of the best number is accepted, the others keep their levels; a changed row is refused.
     late = {(paper, who): 6 for paper in (31, 32) for who in range(paper - 30, paper - 27)}
     write({**scores, **late}, {**numbers, 31: 99.0, 32: -99.0})
-    code, _, err = call("import", "icx", "r.csv", "--as", "reviews")
-    assert (code, "`blindcal import icx FILE --as evidence` brings evidence" in err) == (0, True), err
-    assert call("decide", "icx", "--amend", "--reason", "late")[0] == 2
+    err = succeed("import", "icx", "r.csv", "--as", "reviews").err
+    assert "`blindcal import icx FILE --as evidence` brings evidence" in err
+    refusal("decide", "icx", "--amend", "--reason", "late")
     write({**scores, **late}, {**numbers, 31: 99.0, 32: -99.0, 1: 50.0, 2: 50.0, 3: 50.0})
-    assert call("import", "icx", "e.csv")[0] == 0
-    code, _, err = call("decide", "icx", "--amend", "--reason", "late")
-    assert (code, "leaves all other rows as they were" in err) == (3, True), err
+    succeed("import", "icx", "e.csv")
+    err = refusal("decide", "icx", "--amend", "--reason", "late", code=3)
+    assert "leaves all other rows as they were" in err
     write({**scores, **late}, {**numbers, 31: 99.0, 32: -99.0})
-    assert call("import", "icx", "e.csv")[0] == 0
-    code, out, err = call("decide", "icx", "--amend", "--reason", "late")
-    assert code == 0, err
-    assert "new: 31, 32" in out
+    succeed("import", "icx", "e.csv")
+    assert "new: 31, 32" in succeed("decide", "icx", "--amend", "--reason", "late").out
     assert "already decided" in call("decide", "icx")[1]
-    code, out, err = call("verify", "icx")
-    assert code == 0, out + err
+    succeed("verify", "icx")
     # The row of a paper that was withdrawn may stay.
     text = (
         Path("icx/conference.toml")
@@ -1138,9 +1075,8 @@ def test_evidence_from_elsewhere_decides_is_amended_and_verified(
         .replace("[withdrawn]\n", '[withdrawn]\n"5" = "by its authors"\n')
     )
     Path("icx/conference.toml").write_text(text)
-    code, _, err = call("decide", "icx", "--amend", "--reason", "withdrawn")
-    assert code == 0, err
-    assert call("verify", "icx")[0] == 0
+    succeed("decide", "icx", "--amend", "--reason", "withdrawn")
+    succeed("verify", "icx")
 
 
 @every_export
@@ -1149,12 +1085,11 @@ def test_new_reads_every_export_as_import_does(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     _, path, *words = export.arguments
-    assert call("new", "two")[0] == 0
-    assert call("import", "two", path, *words)[0] == 0
-    code, _, err = call("new", "icx", "--reviews", path, "--scores", "public", *words)
-    assert (code, err) == (0, ""), err
+    succeed("new", "two")
+    succeed("import", "two", path, *words)
+    assert succeed("new", "icx", "--reviews", path, "--scores", "public", *words).err == ""
     assert everything(Path("icx/inputs")) == everything(Path("two/inputs"))
-    assert call("import", "icx", "--dry-run")[0] == 0
+    succeed("import", "icx", "--dry-run")
 
 
 BAD = {
@@ -1195,9 +1130,7 @@ BAD = {
 @pytest.mark.parametrize("case", BAD)
 def test_what_is_wrong_is_said_and_nothing_is_written(case: str, exports: Path, tmp_path: Path) -> None:
     names, more, message = BAD[case]
-    code, _, err = call("new", "icx", *options(exports, *names), *more)
-    assert code == 2
-    assert message in err
+    assert message in refusal("new", "icx", *options(exports, *names), *more)
     assert [path.name for path in tmp_path.iterdir()] == ["downloads"]
 
 
@@ -1213,15 +1146,14 @@ def test_a_name_with_control_characters_is_refused_before_anything_is_written(
 
 def test_an_existing_folder_is_refused(exports: Path) -> None:
     Path("icx").mkdir()
-    code, _, err = call("new", "icx", *options(exports, "reviews"))
-    assert (code, err) == (3, "blindcal: icx exists already and is never overwritten\n")
+    err = refusal("new", "icx", *options(exports, "reviews"), code=3)
+    assert err == "blindcal: icx exists already and is never overwritten\n"
 
 
 def test_what_to_do_with_a_folder_that_was_made_already(exports: Path) -> None:
     given = options(exports, "reviews", "reviewers")
-    assert call("new", "icx", *given)[0] == 0
-    code, _, err = call("new", "icx", *given)
-    assert code == 3
+    succeed("new", "icx", *given)
+    err = refusal("new", "icx", *given, code=3)
     assert "`blindcal import icx FILE` brings a file or a correction into it" in err
     assert "settings are changed in icx/conference.toml" in err
 
@@ -1229,8 +1161,7 @@ def test_what_to_do_with_a_folder_that_was_made_already(exports: Path) -> None:
 def test_conflicts_that_exclude_nobody_are_said_at_once(exports: Path) -> None:
     Path("own.csv").write_text(f"paper,email\n1,idle@example.org\n99,{PEOPLE[0]}\n")
     given = [*options(exports, "reviews", "reviewers"), "--conflicts", "own.csv"]
-    code, _, err = call("new", "icx", *given, "--accept", "30%")
-    assert code == 0
+    err = succeed("new", "icx", *given, "--accept", "30%").err
     assert "icx/inputs/conflicts.csv has conflicts for 1 paper without any review" in err
     assert "icx/inputs/conflicts.csv has conflicts of a person without calibration" in err
     assert not any(name in err for name in (*PEOPLE, "idle@example.org"))
@@ -1238,8 +1169,7 @@ def test_conflicts_that_exclude_nobody_are_said_at_once(exports: Path) -> None:
 
 def test_the_record_of_a_lost_key_is_not_taken_over(exports: Path, tmp_path: Path) -> None:
     (tmp_path / "icx.key.sealed").mkdir()
-    code, _, err = call("new", "icx", *options(exports, "reviews"))
-    assert code == 3
+    err = refusal("new", "icx", *options(exports, "reviews"), code=3)
     assert "icx.key.sealed holds decisions of a key that is missing" in err
     assert not (tmp_path / "icx").exists()
 
@@ -1252,10 +1182,10 @@ def test_a_run_that_fails_at_the_end_can_be_run_again(exports: Path, monkeypatch
 
     with monkeypatch.context() as broken:
         broken.setattr(create.os, "rename", interrupt)
-        assert call("new", "icx", *options(exports, "reviews"))[0] == 130
+        refusal("new", "icx", *options(exports, "reviews"), code=130)
     assert sorted(path.name for path in Path().iterdir()) == ["downloads", "icx.key"]
     before = Path("icx.key").read_bytes()
-    assert call("new", "icx", *options(exports, "reviews"))[0] == 0
+    succeed("new", "icx", *options(exports, "reviews"))
     assert Path("icx.key").read_bytes() == before
 
 
@@ -1276,22 +1206,20 @@ def withdrawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_papers_that_the_export_calls_withdrawn_are_not_decided(withdrawn: list[str]) -> None:
-    code, out, _ = call("new", "icx", *withdrawn)
-    assert code == 0
+    out = succeed("new", "icx", *withdrawn).out
     assert "left out of the decisions: 2 papers withdrawn: 4, 30 (delete the line under [withdrawn]" in out
     assert "left out of the decisions: 1 paper desk rejected: 9 (" in out
     reason = "withdrawn, as the export says"
     expected = {"4": reason, "9": "desk rejected, as the export says", "30": reason}
     assert read_folder("icx").withdrawn == expected
     assert len({row["paper"] for row in rows(Path("icx/inputs/reviews.csv"))}) == 30
-    assert call("decide", "icx")[0] == 0
+    succeed("decide", "icx")
     decided = {row["paper"] for row in rows(Path("icx/public/release-1/decisions.csv"))}
     assert decided == {f"{paper}" for paper in range(1, 31)} - expected.keys()
 
 
 def test_a_line_taken_out_decides_a_withdrawn_paper(withdrawn: list[str]) -> None:
-    code, out, _ = call("new", "other", *withdrawn, "--json")
-    assert code == 0
+    out = succeed("new", "other", *withdrawn, "--json").out
     assert json.loads(out)["withdrawn"] == {"4": "withdrawn", "9": "desk rejected", "30": "withdrawn"}
     settings = Path("other/conference.toml")
     text = settings.read_text(encoding="utf-8").replace('"9" = "desk rejected', '# "9" = "desk rejected')
@@ -1302,8 +1230,7 @@ def test_a_line_taken_out_decides_a_withdrawn_paper(withdrawn: list[str]) -> Non
 def test_a_past_year_keeps_reviews_of_withdrawn_papers_but_no_metareviews(withdrawn: list[str]) -> None:
     reviews, people = (str(SYSTEMS / f"hotcrp-3.4-{name}.csv") for name in ("scores-past", "pcinfo"))
     given = ("--reviews", reviews, "--committee", people, "--past", "rqc.json", "--scores", "public")
-    code, out, err = call("new", "icx", *given)
-    assert code == 0, err
+    out = succeed("new", "icx", *given).out
     assert "past: rqc, 92 reviews; 1 metareview left out\n" in out
     assert len({row["paper"] for row in rows(Path("icx/inputs/past/rqc.csv"))}) == 30
     assert read_folder("icx").withdrawn == {}
@@ -1311,8 +1238,8 @@ def test_a_past_year_keeps_reviews_of_withdrawn_papers_but_no_metareviews(withdr
 
 def test_a_folder_is_made_before_reviews_are_in(exports: Path, tmp_path: Path) -> None:
     """So that the fingerprint of the key can be published first."""
-    code, out, err = call("new", "icx")
-    assert (code, err) == (0, "")
+    _, out, err = succeed("new", "icx")
+    assert err == ""
     key = read_key(tmp_path / "icx.key")
     assert f"key: icx.key, fingerprint {key.fingerprint}\n" in out
     assert "Publish the fingerprint before reviews are in" in out
@@ -1320,25 +1247,23 @@ def test_a_folder_is_made_before_reviews_are_in(exports: Path, tmp_path: Path) -
     assert sorted(path.name for path in Path("icx").iterdir()) == ["conference.toml", "inputs", "public"]
     assert not {"reviews", "grid", "scores"} & read_folder("icx").settings.keys()
     files = [str(exports / name) for name in ("scores.csv", "known.csv")]
-    assert call("import", "icx", *files)[0] == 0
+    succeed("import", "icx", *files)
     settings = Path("icx/conference.toml")
     settings.write_text(settings.read_text().replace("# accept-rate =", "accept-rate ="))
     code, _, err = call("decide", "icx")
     assert (code, "must be public or confidential" in err) == (2, True), "scores have no default"
     settings.write_text(settings.read_text().replace('# scores = "confidential"', 'scores = "public"'))
-    assert call("decide", "icx")[0] == 0
+    succeed("decide", "icx")
     certificate = json.loads(Path("icx/public/release-1/certificate.json").read_text())
     assert key.fingerprint in json.dumps(certificate)
 
 
 def test_everything_but_reviews_may_come_first(exports: Path) -> None:
     given = options(exports, "committee", "past", "conflicts")
-    code, out, _ = call("new", "icx", *given, "--accept", "50", "--scores", "public")
-    assert code == 0
+    out = succeed("new", "icx", *given, "--accept", "50", "--scores", "public").out
     assert "next: blindcal import icx FILE, once reviews are in\n" in out
-    code, out, _ = call("import", "icx", str(exports / "scores.csv"))
-    assert (code, out.endswith("next: blindcal plan icx\n")) == (0, True)
-    assert call("fit", "icx")[0] == 0
+    assert succeed("import", "icx", str(exports / "scores.csv")).out.endswith("next: blindcal plan icx\n")
+    succeed("fit", "icx")
 
 
 @pytest.mark.parametrize(
@@ -1346,7 +1271,7 @@ def test_everything_but_reviews_may_come_first(exports: Path) -> None:
     [("25%", "accept-rate = 0.25"), ("50", "accept = 50"), ("main=4,short=1", 'accept = "main=4,short=1"')],
 )
 def test_one_option_says_what_to_accept(text: str, line: str, exports: Path) -> None:
-    assert call("new", "icx", "--accept", text)[0] == 0
+    succeed("new", "icx", "--accept", text)
     assert f"\n{line}\n" in Path("icx/conference.toml").read_text()
 
 
@@ -1359,8 +1284,7 @@ def test_the_advice_names_every_folder_to_back_up(exports: Path) -> None:
 @pytest.mark.parametrize(("folder", "what"), [("sealed", "decisions"), ("shared", "shared sums")])
 def test_no_key_is_made_if_one_was_lost(folder: str, what: str, exports: Path, tmp_path: Path) -> None:
     (tmp_path / f"key.bin.{folder}").mkdir()
-    code, _, err = call("new", "icx", "--key", "key.bin")
-    assert code == 3
+    err = refusal("new", "icx", "--key", "key.bin", code=3)
     assert f"key.bin.{folder} holds {what} of a key that is missing" in err
     assert not (tmp_path / "key.bin").exists()
 
@@ -1378,8 +1302,8 @@ def test_a_key_that_cannot_be_used_is_refused(exports: Path, tmp_path: Path) -> 
         key = tmp_path / "key.bin"
         key.write_bytes(data)
         key.chmod(mode)
-        code, _, err = call("new", "icx", "--key", "key.bin")
-        assert (code, word in err) == (2, True)
+        err = refusal("new", "icx", "--key", "key.bin")
+        assert word in err
         assert not Path("icx").exists()
         key.unlink()
 
@@ -1435,8 +1359,7 @@ def test_members_by_email_and_past_reviewers_by_name_are_one(easychair: None, tm
     assert "0 of 8 members found in past reviews: members go by email, past reviewers by name" in err
     assert "column name beside the ids" in err
     assert "(--same)" in err
-    code, out, err = call("new", "icx", *GIVEN, "--committee", "2027.zip", "--scores", "public")
-    assert code == 0, err
+    _, out, err = succeed("new", "icx", *GIVEN, "--committee", "2027.zip", "--scores", "public")
     assert "calibrated: 6 of 8 members found in past reviews" in out
     people = Path("icx/inputs/reviewers.csv.people.csv")
     assert f"9 past ids taken for a member under another id: {people} lists them" in err
@@ -1464,18 +1387,15 @@ def test_members_by_email_and_past_reviewers_by_name_are_one(easychair: None, tm
 
 
 def test_what_is_left_open_is_settled_by_the_table_itself(easychair: None) -> None:
-    assert call("new", "icx", *GIVEN, "--committee", "2027.zip", "--scores", "public")[0] == 0
+    succeed("new", "icx", *GIVEN, "--committee", "2027.zip", "--scores", "public")
     people = Path("icx/inputs/reviewers.csv.people.csv")
     before = {row["reviewer"]: row["reviews"] for row in rows(Path("icx/inputs/reviewers.csv"))}
     text = people.read_text()
     Path("mine.csv").write_text(
         text.replace("u5@x.org,same name,no", "u5@x.org,same name,yes").replace("initials,no", "initials,yes")
     )
-    code, out, _ = call("import", "icx", "mine.csv")
-    assert (code, out.splitlines()[0]) == (0, "mine.csv: same")
-    code, out, err = call("fit", "icx")
-    assert code == 0, err
-    assert "7 of 8 members found in past reviews" in out
+    assert succeed("import", "icx", "mine.csv").out.splitlines()[0] == "mine.csv: same"
+    assert "7 of 8 members found in past reviews" in succeed("fit", "icx").out
     after = {row["reviewer"]: row["reviews"] for row in rows(Path("icx/inputs/reviewers.csv"))}
     assert int(before["u5@x.org"]) == 0 < int(after["u5@x.org"])
     assert int(after["u7@x.org"]) > int(before["u7@x.org"])
@@ -1496,7 +1416,7 @@ def test_who_reviewed_this_year_decides_nothing_about_who_is_found(easychair: No
     made = []
     for name, zipped in (("icx", "2027.zip"), ("two", "turned.zip")):
         given = ["--reviews", zipped, *GIVEN[2:], "--committee", "2027.zip", "--scores", "public"]
-        assert call("new", name, *given)[0] == 0
+        succeed("new", name, *given)
         made.append({file: Path(name, "inputs", file).read_bytes() for file in FOUND})
     assert made[0] == made[1]
 
@@ -1516,13 +1436,11 @@ def test_hotcrp_this_year_and_openreview_before(tmp_path: Path, monkeypatch: pyt
         Path(f"{file}.csv").write_text(
             text.replace("otto@example.edu", "otto@new.example.org"), encoding="utf-8"
         )
-    assert call("new", "icx", "--scores", "confidential")[0] == 0
-    assert call("import", "icx", "scores-past.csv", "pcinfo.csv")[0] == 0
+    succeed("new", "icx", "--scores", "confidential")
+    succeed("import", "icx", "scores-past.csv", "pcinfo.csv")
     who = ["--map", str(SYSTEMS / "openreview-neurips2023-people.csv")]
-    assert call("import", "icx", "2023.json", "--as", "past", *who)[0] == 0
-    code, out, err = call("fit", "icx")
-    assert code == 0, err
-    assert "20 of 20 members found in past reviews" in out
+    succeed("import", "icx", "2023.json", "--as", "past", *who)
+    assert "20 of 20 members found in past reviews" in succeed("fit", "icx").out
     table = Path("icx/inputs/reviewers.csv.people.csv")
     found = {row["old"]: row["new"] for row in rows(table) if row["taken"] == "yes"}
     assert len(found) == 20
@@ -1532,8 +1450,8 @@ def test_hotcrp_this_year_and_openreview_before(tmp_path: Path, monkeypatch: pyt
     Path("icx/conference.toml").write_text(
         Path("icx/conference.toml").read_text().replace('past = ["inputs/past/2023.csv"]', "past = []")
     )
-    assert call("import", "icx", "2024.csv", "--as", "past")[0] == 0
-    assert call("fit", "icx")[0] == 0
+    succeed("import", "icx", "2024.csv", "--as", "past")
+    succeed("fit", "icx")
     assert [(row["old"], row["new"], row["why"]) for row in rows(table)] == [
         ("otto@example.edu", "otto@new.example.org", "same name")
     ]
@@ -1552,13 +1470,13 @@ def test_lists_of_the_committee_add_up(folder: Path) -> None:
     """External reviewers stand in a list of their own; a name that one list lacks comes from the other."""
     Path("pc.csv").write_text("reviewer,name\nada,Ada Byron\nbo,\n")
     Path("external.csv").write_text("reviewer,name\nbo,Bo Chen\ncy,\n")
-    assert call("import", "icx", "pc.csv", "external.csv", "--as", "committee")[0] == 0
+    succeed("import", "icx", "pc.csv", "external.csv", "--as", "committee")
     assert table(folder / "inputs" / "committee.csv") == [
         {"reviewer": "ada", "name": "Ada Byron"},
         {"reviewer": "bo", "name": "Bo Chen"},
         {"reviewer": "cy", "name": ""},
     ]
-    assert call("new", "two", "--committee", "pc.csv", "--committee", "external.csv")[0] == 0
+    succeed("new", "two", "--committee", "pc.csv", "--committee", "external.csv")
     assert committee_of(Path("two")) == ["ada", "bo", "cy"]
 
 
@@ -1566,8 +1484,7 @@ def test_a_list_that_replaces_the_committee_says_who_is_no_longer_on_it(folder: 
     Path("pc.csv").write_text("reviewer\nada\nbo\n")
     Path("external.csv").write_text("reviewer\ncy\nbo\n")
     assert call("import", "icx", "pc.csv", "--as", "committee")[::2] == (0, "")
-    code, _, err = call("import", "icx", "external.csv", "--as", "committee")
-    assert code == 0
+    err = succeed("import", "icx", "external.csv", "--as", "committee").err
     assert "1 person of icx/inputs/committee.csv is not in this list: give all lists together" in err
     assert "ada" not in err
 
@@ -1575,18 +1492,17 @@ def test_a_list_that_replaces_the_committee_says_who_is_no_longer_on_it(folder: 
 def test_the_row_for_anyone_else_is_refused_in_lists_of_people_and_reviews(folder: Path) -> None:
     Path("pc.csv").write_text("reviewer\nada\n*\n")
     Path("r.csv").write_text("paper,reviewer,score\n1,ada,2\n1,*,3\n2,ada,1\n2,*,3\n")
-    code, _, err = call("import", "icx", "pc.csv", "--as", "committee")
-    assert (code, "pc.csv, row 3: must list people" in err) == (2, True)
-    code, _, err = call("import", "icx", "r.csv")
-    assert (code, "r.csv, row 3, column reviewer: must be a person: * stands for" in err) == (2, True)
+    assert "pc.csv, row 3: must list people" in refusal("import", "icx", "pc.csv", "--as", "committee")
+    err = refusal("import", "icx", "r.csv")
+    assert "r.csv, row 3, column reviewer: must be a person: * stands for" in err
     assert not [*(folder / "inputs").iterdir()]
 
 
 def test_a_list_of_assignments_marks_metareviews_in_a_new_folder_too(folder: Path) -> None:
     files = [str(SYSTEMS / f"hotcrp-3.4-{name}-metareviews.csv") for name in ("scores", "pcassignments")]
-    assert call("import", "icx", *files, "--as", "reviews")[0] == 0
+    succeed("import", "icx", *files, "--as", "reviews")
     given = ("--reviews", files[0], "--assignments", files[1], "--accept", "25%", "--scores", "public")
-    assert call("new", "two", *given)[0] == 0
+    succeed("new", "two", *given)
     assert table(Path("two/inputs/reviews.csv")) == table(folder / "inputs" / "reviews.csv")
     assert len(table(Path("two/inputs/reviews.csv"))) < len(table(Path(files[0])))
 
@@ -1604,10 +1520,8 @@ def test_one_option_names_the_score_of_this_year_and_of_the_past(past: str, fold
     Path("2026.csv").write_text("\n".join([f"paper,reviewer,{past}", *map(",".join, cells), ""]))
     Path("pc.csv").write_text("reviewer\na\nb\nc\nd\n")
     given = ("--reviews", "r.csv", "--past", "2026.csv", "--committee", "pc.csv", "--accept", "1")
-    code, _, err = call("new", "two", *given, "--scores", "public")
-    assert (code, "Score before, Score after" in err) == (2, True)
-    code, out, _ = call("new", "two", *given, "--scores", "public", "--score-field", "Score after")
-    assert code == 0
+    assert "Score before, Score after" in refusal("new", "two", *given, "--scores", "public")
+    out = succeed("new", "two", *given, "--scores", "public", "--score-field", "Score after").out
     assert [row["score"] for row in table(Path("two/inputs/reviews.csv"))] == [*"333444555"]
     two = "after" in past
     wanted = ["8", "9", "10"] if two else ["7", "8", "9"]
@@ -1620,7 +1534,7 @@ def test_names_typed_on_different_systems_are_one_person(folder: Path) -> None:
     Path("pc.csv").write_text("reviewer\nZoe\u0308\nbo\n")
     Path("r.csv").write_text("paper,reviewer,score\n1,Zo\u00eb,2\n1,bo,3\n2,Zo\u00eb,1\n2,bo,3\n")
     Path("c.csv").write_text("paper,conflict\n3,Zoe\u0308\n1,cy\n")
-    assert call("import", "icx", "r.csv", "pc.csv", "c.csv")[0] == 0
+    succeed("import", "icx", "r.csv", "pc.csv", "c.csv")
     assert committee_of(folder) == ["Zo\u00eb", "bo"]
     assert "not on the committee" not in call("import", "icx", "r.csv", "--as", "reviews")[2]
     reviews = folder / "inputs" / "reviews.csv"
@@ -1638,12 +1552,12 @@ def test_a_calibration_before_the_committee_is_completed_step_by_step(folder: Pa
         Path(f"{year}.csv").write_text(f"paper,reviewer,score\n{text}")
     Path("pc.csv").write_text("reviewer\n" + "".join(f"{name}\n" for name in names))
     Path("c.csv").write_text("paper,conflict\nr1,zoe\n")
-    assert call("import", "icx", "r.csv")[0] == 0
+    succeed("import", "icx", "r.csv")
     assert (
         last(call("import", "icx", "p.csv", "--as", "past")[1])
         == "next: blindcal import icx FILE --as committee"
     )
-    assert call("fit", "icx")[0] == 0
+    succeed("fit", "icx")
     _, out, err = call("import", "icx", "c.csv")
     assert "found 3 people missing" in err
     assert "it was fitted without a committee: `blindcal import icx FILE --as committee`" in err
@@ -1658,14 +1572,14 @@ def test_a_grid_far_wider_than_the_scores_is_pointed_out(folder: Path) -> None:
         "paper,reviewer,score\n"
         + "".join(f"{p},{w},{1 + (p + p // 3 * i) % 9}\n" for p in range(12) for i, w in enumerate("abc"))
     )
-    assert call("import", "icx", "r.csv")[0] == 0
+    succeed("import", "icx", "r.csv")
     settings = folder / "conference.toml"
     text = settings.read_text().replace("# accept-rate =", "accept-rate =").replace("# scores =", "scores =")
     settings.write_text(re.sub("(?m)^grid = .*", 'grid = "1..100"', text))
     warning = "the scores given are 1 to 9, and `grid` says 1, 2, ..., 100: could all of these be given?"
     for command in (("plan", "icx"), ("import", "icx", "--dry-run"), ("decide", "icx")):
-        code, _, err = call(*command)
-        assert (code, err.count(warning)) == (0, 1), command
+        err = succeed(*command).err
+        assert err.count(warning) == 1
 
 
 def test_similar_ids_are_pointed_out_once_by_each_command(folder: Path) -> None:
@@ -1683,11 +1597,9 @@ def test_the_list_of_submissions_says_what_became_of_papers(folder: Path) -> Non
     statuses = {1: "Awaiting Decision", 2: "Withdrawn", 3: "Desk Reject", 4: "Accept", 5: "", 9: "Withdrawn"}
     rows = "".join(f"{paper}\tOn {paper}\t{status}\n" for paper, status in statuses.items())
     Path("submissions.tsv").write_text(f"Paper ID\tPaper Title\tStatus\n{rows}")
-    code, _, err = call("import", "icx", "submissions.tsv")
-    assert (code, "import it once reviews are in" in err) == (2, True)
-    assert call("import", "icx", "r.csv")[0] == 0
-    code, out, _ = call("import", "icx", "submissions.tsv")
-    assert (code, "submissions.tsv: statuses" in out) == (0, True)
+    assert "import it once reviews are in" in refusal("import", "icx", "submissions.tsv")
+    succeed("import", "icx", "r.csv")
+    assert "submissions.tsv: statuses" in succeed("import", "icx", "submissions.tsv").out
     withdrawn = read_folder(folder).withdrawn
     assert {paper: why.partition(", as")[0] for paper, why in withdrawn.items()} == {
         "2": "withdrawn",
@@ -1695,8 +1607,7 @@ def test_the_list_of_submissions_says_what_became_of_papers(folder: Path) -> Non
         "4": "decided already (Accept)",
     }
     Path("gone.tsv").write_text("Paper ID\tStatus\n" + "".join(f"{p}\tWithdrawn\n" for p in range(1, 6)))
-    code, _, err = call("import", "icx", "gone.tsv")
-    assert (code, "no paper is left to decide" in err) == (2, True)
+    assert "no paper is left to decide" in refusal("import", "icx", "gone.tsv")
 
 
 FORM = "Timestamp,Your email,Paper title,Overall score (1 to 10)\n" + "".join(

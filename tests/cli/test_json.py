@@ -13,6 +13,7 @@ pytest.importorskip("typer")
 from blindcal.cli import console, run
 from blindcal.cli.app import RESEARCH, app, research
 from blindcal.errors import InputError
+from commands import succeed
 from small_conferences import SmallConference, arguments, command_line, small_conference, with_key
 
 pytestmark = pytest.mark.edge
@@ -62,25 +63,20 @@ def test_both_streams_parse(name: str, small: SmallConference, capsys: pytest.Ca
     assert said.out == ""
     assert json.loads(said.err).keys() == {"error"}
     if right is not None:
-        assert run([*prefix, name, *right, "--json"]) == 0
-        said = capsys.readouterr()
+        said = succeed(*prefix, name, *right, "--json")
         assert isinstance(json.loads(said.out), dict)
         assert said.err == ""
 
 
 @pytest.mark.parametrize("name", ["new", "assess", "calibrate"])
-def test_what_depends_on_who_reviewed_says_that_it_is_confidential(
-    name: str, small: SmallConference, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_depends_on_who_reviewed_says_that_it_is_confidential(name: str, small: SmallConference) -> None:
     """Counts of reviewers, of those with one review, of parts without a common reviewer, shares of variance:
     another assignment of the same public data has others."""
     small.write(Path("in"))
     right = ["in/reviews.csv"] if name == "assess" else CASES[name][1]
-    assert run([name, *right]) == 0
-    assert "CONFIDENTIAL" in capsys.readouterr().out
+    assert "CONFIDENTIAL" in succeed(name, *right).out
     again = [argument.replace("made", "again").replace("c.csv", "d.csv") for argument in right]
-    assert run([name, *again, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["warning"].startswith("CONFIDENTIAL: ")
+    assert json.loads(succeed(name, *again, "--json").out)["warning"].startswith("CONFIDENTIAL: ")
 
 
 def test_notes_are_in_the_object(small: SmallConference, capsys: pytest.CaptureFixture[str]) -> None:
@@ -91,8 +87,7 @@ def test_notes_are_in_the_object(small: SmallConference, capsys: pytest.CaptureF
         assert run(command) == 0
         _noted(capsys, "out")
     verify = command_line("verify", folder, key, "--json")
-    assert run(verify) == 0
-    said = capsys.readouterr()
+    said = succeed(*verify)
     assert (json.loads(said.out)["verified"], said.err) == (True, "")
     small.with_review(1, score="9.87").write(folder)
     for command in (decide, verify, command_line("plan", folder, "accept = 0", "--json")):

@@ -30,7 +30,7 @@ from blindcal.policy.guarantee import NAMES
 from blindcal.project.settings import FILE, number_hint
 from blindcal.reviewers import Affine, Logistic, Power
 from chair_exports import options, write_exports
-from commands import call, plain
+from commands import call, plain, refusal, succeed
 
 pytestmark = pytest.mark.edge
 
@@ -219,16 +219,16 @@ def test_an_unfinished_line_is_completed_whatever_is_wrong_with_it(
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_shell_is_given_its_script(shell: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("typer.completion._get_shell_name", lambda: shell)
-    code, out, err = call("--show-completion")
-    assert (code, err) == (0, "")
+    _, out, err = succeed("--show-completion")
+    assert err == ""
     assert f"_BLINDCAL_COMPLETE=complete_{shell}" in out
     assert not (here / "home").exists(), "showing writes nothing"
 
 
 def test_installing_writes_where_the_shell_reads(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("typer._completion_shared._get_shell_name", lambda: "bash")
-    code, out, err = call("--install-completion")
-    assert (code, err) == (0, "")
+    _, out, err = succeed("--install-completion")
+    assert err == ""
     assert "bash completion installed in" in out
     home = here / "home"
     assert sorted(one.relative_to(home).as_posix() for one in home.rglob("*") if one.is_file()) == [
@@ -250,7 +250,7 @@ def test_the_functions_alone(here: Path) -> None:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     exports = write_exports(tmp_path / "downloads", papers=6)
-    assert call("new", "icx", *options(exports, "reviews", "reviewers"), "--accept", "50%")[0] == 0
+    succeed("new", "icx", *options(exports, "reviews", "reviewers"), "--accept", "50%")
     return Path("icx")
 
 
@@ -275,41 +275,35 @@ def corrected(folder: Path) -> tuple[str, ...]:
 
 
 def test_what_was_decided_is_frozen(folder: Path) -> None:
-    assert call("decide", "icx")[0] == 0
+    succeed("decide", "icx")
     edit(folder, "accept-rate = 0.5", "accept-rate = 0.25")
-    code, _, err = call("decide", "icx")
-    assert code == 3
-    assert "accept-rate was 0.5, now 0.25" in plain(err)
+    assert "accept-rate was 0.5, now 0.25" in plain(refusal("decide", "icx", code=3))
     edit(folder, "accept-rate = 0.25", "accept-rate = 0.5")
-    code, out, _ = call("decide", "icx")
-    assert (code, "nothing was drawn" in out) == (0, True)
+    assert "nothing was drawn" in succeed("decide", "icx").out
 
 
 def test_withdrawn_papers_and_late_reviews_are_recorded_as_such(folder: Path) -> None:
-    assert call("decide", "icx")[0] == 0
+    succeed("decide", "icx")
     withdraw(folder, "3")
-    code, _, err = call("decide", "icx")
-    assert (code, "(1 withdrawn)" in err) == (3, True)
-    code, out, _ = call("decide", "icx", "--amend", "--reason", "paper 3 was withdrawn")
-    assert (code, "  withdrawn: 3\n" in out) == (0, True)
+    assert "(1 withdrawn)" in refusal("decide", "icx", code=3)
+    out = succeed("decide", "icx", "--amend", "--reason", "paper 3 was withdrawn").out
+    assert "  withdrawn: 3\n" in out
     assert "icx/public/release-2/decisions.csv" in out
     table = (folder / "inputs" / "reviews.csv").read_text()
     wrote = set(re.findall(r"^1,(.*?),", table, re.M))
     other = next(name for name in (f"canary-{n}@example.org" for n in range(8)) if name not in wrote)
     (folder / "inputs" / "late.csv").write_text(f"{table}1,{other},4,2\n")
     edit(folder, "inputs/reviews.csv", "inputs/late.csv")
-    code, _, err = call("decide", "icx")
-    assert (code, "(1 with late reviews)" in err) == (3, True)
-    code, out, _ = call("decide", "icx", "--amend", "--reason", "a late review")
-    assert (code, "  late reviews, decided from public data: 1\n" in out) == (0, True)
-    assert call("verify", "icx")[0] == 0
+    assert "(1 with late reviews)" in refusal("decide", "icx", code=3)
+    out = succeed("decide", "icx", "--amend", "--reason", "a late review").out
+    assert "  late reviews, decided from public data: 1\n" in out
+    succeed("verify", "icx")
     assert sorted(path.name for path in (folder / "public").iterdir()) == [f"release-{n}" for n in (1, 2, 3)]
 
 
 def test_a_bad_value_is_reported_by_the_file(folder: Path) -> None:
     edit(folder, "accept-rate = 0.5", "accept-rate = 50")
-    code, _, err = call("plan", "icx")
-    assert code == 2
+    err = refusal("plan", "icx")
     place, problem = (
         "blindcal: icx/conference.toml: accept-rate",
         "'50' must be between 0 and 1, ends excluded",
@@ -329,23 +323,20 @@ def test_a_bad_value_is_reported_by_the_file(folder: Path) -> None:
     ],
 )
 def test_what_cannot_be_done_is_said(command: list[str], message: str, folder: Path) -> None:
-    code, _, err = call(*command)
-    assert code == 2
-    assert message in err
+    assert message in refusal(*command)
 
 
 def test_a_key_that_lies_elsewhere_is_named(folder: Path) -> None:
     Path("icx.key").rename("elsewhere.key")
     for command in ("decide", "verify", "audit"):
-        assert call(command, "icx")[0] == 2
-        assert call(command, "icx", "--key", "elsewhere.key")[0] == 0
+        refusal(command, "icx")
+        succeed(command, "icx", "--key", "elsewhere.key")
 
 
 def test_a_folder_without_a_calibration_is_told_how_to_make_it(folder: Path) -> None:
     (folder / "inputs" / "reviewers.csv").unlink()
     for command in ("plan", "decide", "verify"):
-        code, _, err = call(command, "icx")
-        assert code == 2
+        err = refusal(command, "icx")
         assert "there is no calibration icx/inputs/reviewers.csv yet: `blindcal fit icx` makes it" in err
 
 
@@ -358,9 +349,9 @@ def test_a_folder_stands_for_its_latest_release_once_there_is_one(folder: Path) 
     ):
         said = "blindcal: icx has no release yet: `blindcal decide icx` makes the first\n"
         assert call(*command) == (2, "", said)
-    assert call("decide", "icx")[0] == 0
+    succeed("decide", "icx")
     assert call("report", "icx", "--text") == call("report", "icx/public/release-1", "--text")
-    assert call("report", "icx", "--text")[0] == 0
+    succeed("report", "icx", "--text")
 
 
 def last(out: str) -> str:
@@ -374,7 +365,7 @@ def test_every_step_says_the_next_one(folder: Path) -> None:
     assert last(call("decide", "icx")[1]) == told
     told = "next: blindcal export icx --to csv --out icx.csv"
     assert last(call("report", "icx", "--out", "icx.html")[1]) == told
-    assert call("export", "icx", "--to", "csv", "--out", "icx.csv")[0] == 0
+    succeed("export", "icx", "--to", "csv", "--out", "icx.csv")
     assert "next:" not in call("verify", "icx")[1]
     told = 'next: if something was corrected, blindcal decide icx --amend --reason "..."'
     assert last(call("plan", "icx")[1]) == told
@@ -393,7 +384,7 @@ def accepted_in(path: str) -> list[str]:
 
 def test_another_number_of_papers_is_printed_and_can_be_checked(folder: Path) -> None:
     edit(folder, "accept-rate = 0.5", "accept = 2")
-    assert call("decide", "icx")[0] == 0
+    succeed("decide", "icx")
     public = {path: path.read_bytes() for path in sorted((folder / "public").rglob("*.*"))}
     for number in ("3", "1", "6"):
         code, out, _ = printed(folder, "--accept", number)
@@ -402,8 +393,8 @@ def test_another_number_of_papers_is_printed_and_can_be_checked(folder: Path) ->
         assert "CONFIDENTIAL until you give it out, and no release: list.csv\n" in out
         assert Path("list.csv").stat().st_mode & 0o777 == 0o600
         assert len(accepted_in("list.csv")) == int(number)
-        code, out, _ = call("verify", "icx", "--list", "list.csv")
-        assert (code, "printed list list.csv" in out) == (0, True)
+        out = succeed("verify", "icx", "--list", "list.csv").out
+        assert "printed list list.csv" in out
     one = accepted_in("icx/public/release-1/decisions.csv")[0]
     text = Path("list.csv").read_text(encoding="utf-8")
     assert printed(folder, "--accept", "1")[2].startswith("blindcal: accept in the release, reject here: ")
@@ -411,14 +402,13 @@ def test_another_number_of_papers_is_printed_and_can_be_checked(folder: Path) ->
     swapped = [row.replace(",accept", ",reject", 1) if row.startswith(f"{one},") else row for row in rows]
     assert swapped != rows
     Path("list.csv").write_text("\n".join([header, *swapped]) + "\n", encoding="utf-8")
-    code, _, err = call("verify", "icx", "--list", "list.csv")
-    assert (code, "printed list list.csv: " in err) == (4, True)
+    assert "printed list list.csv: " in refusal("verify", "icx", "--list", "list.csv", code=4)
     assert {path: path.read_bytes() for path in sorted((folder / "public").rglob("*.*"))} == public
 
 
 def test_a_withdrawn_paper_is_refilled_in_print(folder: Path) -> None:
     edit(folder, "accept-rate = 0.5", "accept = 2\nwait-list = 1")
-    assert call("decide", "icx")[0] == 0
+    succeed("decide", "icx")
     gone = accepted_in("icx/public/release-1/decisions.csv")[0]
     withdraw(folder, gone)
     code, out, err = printed(folder, "--accept", "2", "--wait-list", "0")
@@ -439,7 +429,7 @@ def test_a_withdrawn_paper_is_refilled_in_print(folder: Path) -> None:
 )
 def test_a_list_that_cannot_be_printed(options: list[str], code: int, told: str, folder: Path) -> None:
     edit(folder, "accept-rate = 0.5", "accept = 2")
-    assert call("decide", "icx")[0] == 0
+    succeed("decide", "icx")
     found, _, err = printed(folder, *options)
     assert (found, told in plain(err)) == (code, True)
     assert not Path("list.csv").exists()
@@ -447,10 +437,10 @@ def test_a_list_that_cannot_be_printed(options: list[str], code: int, told: str,
 
 def test_a_release_that_was_interrupted_is_passed_over_and_said_until_it_is_finished(folder: Path) -> None:
     edit(folder, "accept-rate = 0.5", "accept = 2")
-    assert call("decide", "icx")[0] == 0
+    succeed("decide", "icx")
     first = call("report", "icx", "--text")
     amend = corrected(folder)
-    assert call(*amend)[0] == 0
+    succeed(*amend)
     second, public = call("report", "icx", "--text"), folder / "public" / "release-2"
     whole = {path.name: path.read_bytes() for path in public.iterdir()}
     said = (
@@ -461,10 +451,9 @@ def test_a_release_that_was_interrupted_is_passed_over_and_said_until_it_is_fini
         for name in ("certificate.json", "decisions.csv"):
             (public / name).unlink()
             assert call("report", "icx", "--text") == (0, first[1], said)
-        code, _, err = call("verify", "icx")
-        assert (code, err.startswith(said)) == (4, True)
-        code, _, err = call(*again)
-        assert code == 0
+        err = refusal("verify", "icx", code=4)
+        assert err.startswith(said)
+        err = succeed(*again).err
         finished = (
             "blindcal: icx/public/release-2 was left incomplete by an interrupted run, and is complete now\n"
         )
@@ -483,38 +472,37 @@ def test_a_release_that_was_sealed_and_not_published_is_said_and_published_by_th
 ) -> None:
     """Killed after sealing, before there was a folder: the release before it is the latest complete one."""
     edit(folder, "accept-rate = 0.5", "accept = 2")
-    assert call("decide", "icx")[0] == 0
+    succeed("decide", "icx")
     again = corrected(folder)
-    assert call(*again)[0] == 0
+    succeed(*again)
     public = folder / "public" / "release-2"
     whole = {path.name: path.read_bytes() for path in public.iterdir()}
     shutil.rmtree(public)
-    code, _, err = call("verify", "icx")
-    assert code == 2
+    err = refusal("verify", "icx")
     assert "release 2 is recorded, and there is no folder icx/public/release-2: if the run" in err
     assert "run the same command again" in err
-    assert call(*again)[0] == 0
+    succeed(*again)
     assert {path.name: path.read_bytes() for path in public.iterdir()} == whole
-    assert call("verify", "icx")[0] == 0
+    succeed("verify", "icx")
 
 
 def test_what_was_published_is_looked_at_wherever_decide_publishes(folder: Path) -> None:
-    assert call("decide", "icx")[0] == 0
+    succeed("decide", "icx")
     shutil.copytree(folder / "public" / "release-1", "earlier")
     amend = corrected(folder)
-    assert call(*amend)[0] == 0
+    succeed(*amend)
     (Path("icx.key.sealed") / "0002.sealed").unlink()
     for more in ((), ("--published", "earlier")):
-        code, _, err = call(*amend, *more)
-        assert (code, "icx/public/release-2/certificate.json is release 2" in err) == (3, True)
+        err = refusal(*amend, *more, code=3)
+        assert "icx/public/release-2/certificate.json is release 2" in err
     edit(folder, 'out = "public"', 'out = "../other"')
-    code, _, err = call(*amend, "--published", "icx/public")
-    assert (code, "icx/public/release-2/certificate.json is release 2" in err) == (3, True)
+    err = refusal(*amend, "--published", "icx/public", code=3)
+    assert "icx/public/release-2/certificate.json is release 2" in err
     assert not Path("other").exists()
 
 
 def test_nothing_confidential_is_written_among_what_is_public(folder: Path, tmp_path: Path) -> None:
-    assert call("decide", "icx")[0] == 0
+    succeed("decide", "icx")
     before = sorted(path for path in tmp_path.rglob("*"))
     commands = (
         ["audit", "icx", "--out"],
@@ -526,5 +514,5 @@ def test_nothing_confidential_is_written_among_what_is_public(folder: Path, tmp_
             assert (code, out) == (2, ""), command
             assert "meant to be shared: give a place outside" in err
     assert sorted(path for path in tmp_path.rglob("*")) == before
-    assert call("report", "icx", "--out", "icx/public/report.html")[0] == 0
-    assert call("audit", "icx", "--out", "icx/audit.json")[0] == 0
+    succeed("report", "icx", "--out", "icx/public/report.html")
+    succeed("audit", "icx", "--out", "icx/audit.json")

@@ -17,6 +17,7 @@ from blindcal.cli.console import say_gap
 from blindcal.planning import guarantee_menu
 from blindcal.planning.conference_plan import answer
 from blindcal.planning.guarantee_menu import Choice, Menu
+from commands import refusal, succeed
 from small_conferences import SmallConference, command_line, everything, small_conference
 
 pytestmark = pytest.mark.edge
@@ -24,11 +25,8 @@ pytestmark = pytest.mark.edge
 STEADY = ('guarantee = "steady"', "epsilon = 2")
 
 
-def _said(
-    small: SmallConference, folder: Path, capsys: pytest.CaptureFixture[str], *more: str
-) -> tuple[list[str], str]:
-    assert run(command_line("plan", small.write(folder), *more)) == 0
-    said = capsys.readouterr()
+def _said(small: SmallConference, folder: Path, *more: str) -> tuple[list[str], str]:
+    said = succeed(*command_line("plan", small.write(folder), *more))
     return said.out.splitlines(), said.err
 
 
@@ -74,12 +72,9 @@ def test_many_papers_are_estimated_from_some_and_that_is_said(
     assert f"Expected: {wrong} of 20 papers decided wrongly" in planned
 
 
-def test_json_has_the_same_quantities_and_names_nobody(
-    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_has_the_same_quantities_and_names_nobody(small: SmallConference, tmp_path: Path) -> None:
     plan = command_line("plan", small.write(tmp_path / "in"))
-    assert run([*plan, "--json"]) == 0
-    text = capsys.readouterr().out
+    text = succeed(*plan, "--json").out
     assert not any(name in text for name in small.canaries)
     found = json.loads(text)
     keys = "accept advice bar bar_of_papers better calibration_fit commitment guarantee menu notes papers"
@@ -91,8 +86,7 @@ def test_json_has_the_same_quantities_and_names_nobody(
     own = next(one for one in menu["choices"] if one["guarantee"] == found["guarantee"])
     assert own["gain"] == pytest.approx(menu["wrong_raw"] - own["wrong"])
     assert f"{own['gain']:.1f}" in found["advice"]
-    assert run([*plan, "--full", "--json"]) == 0
-    whole = json.loads(capsys.readouterr().out)
+    whole = json.loads(succeed(*plan, "--full", "--json").out)
     assert whole["menu"] == menu
     assert 6 * whole["expected_wrong"] == pytest.approx(own["wrong"], abs=1e-6)
 
@@ -140,20 +134,17 @@ def test_a_plan_repeats_every_limit_that_was_asked_for(
 
 
 def test_what_if_compares_guarantees_and_leaves_the_folder_as_it_is(
-    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    small: SmallConference, tmp_path: Path
 ) -> None:
     plan = command_line("plan", small.write(tmp_path / "in"), *STEADY)
     before = everything(Path(plan[1]))
-    assert run([*plan, "--json"]) == 0
-    own = json.loads(capsys.readouterr().out)
+    own = json.loads(succeed(*plan, "--json").out)
     assert (own["guarantee"]["name"], own["guarantee"]["epsilon"]) == ("steady", 2.0)
-    assert run([*plan, "--guarantee", "steady epsilon=1", "--json"]) == 0
-    other = json.loads(capsys.readouterr().out)
+    other = json.loads(succeed(*plan, "--guarantee", "steady epsilon=1", "--json").out)
     assert other["guarantee"]["epsilon"] == 1.0
     assert len(other["menu"]["choices"]) == len(own["menu"]["choices"]) + 1
     several = ["--guarantee", "average", "--guarantee", "crowd=5 epsilon=3", "--guarantee", "public"]
-    assert run([*plan, *several, "--full", "--json"]) == 0
-    compared = json.loads(capsys.readouterr().out)
+    compared = json.loads(succeed(*plan, *several, "--full", "--json").out)
     assert compared["guarantee"]["name"] == "average"
     choices = compared["menu"]["choices"]
     assert [choice["guarantee"]["name"] for choice in choices] == ["average", "crowd", "public"]
@@ -177,10 +168,8 @@ def test_what_no_guarantee_can_be_is_refused(
     problem: str,
     small: SmallConference,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert run([*command_line("plan", small.write(tmp_path / "in")), *options]) == 2
-    assert problem in capsys.readouterr().err
+    assert problem in refusal(*command_line("plan", small.write(tmp_path / "in")), *options)
     assert not Path("p.html").exists()
 
 
@@ -206,39 +195,29 @@ def one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "icx"
 
 
-def test_the_next_step_of_a_plan_that_is_not_worth_it_can_be_taken_as_it_is_written(
-    one_file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    capsys.readouterr()
-    assert run(["plan", "icx"]) == 0
-    said = capsys.readouterr().out
+def test_the_next_step_of_a_plan_that_is_not_worth_it_can_be_taken_as_it_is_written(one_file: Path) -> None:
+    said = succeed("plan", "icx").out
     first, last = said.splitlines()[0], said.splitlines()[-1]
     assert first.startswith("Not worth it with odds and epsilon 3: even the larger end of the range is below")
     assert last == 'next: set guarantee = "public" in icx/conference.toml, then blindcal decide icx'
     settings = one_file / "conference.toml"
     assert "\nepsilon = 3\n" in settings.read_text()
     settings.write_text(settings.read_text().replace('guarantee = "odds"', 'guarantee = "public"'))
-    assert run(["plan", "icx"]) == 0
-    said = capsys.readouterr().out
+    said = succeed("plan", "icx").out
     assert said.startswith("Papers are decided by the scores alone. Expected gain: ")
     assert said.splitlines()[-1] == "next: blindcal decide icx"
     assert run(["decide", "icx"]) == 0
-    capsys.readouterr()
-    assert run(["verify", "icx"]) == 0
-    (line,) = (line for line in capsys.readouterr().out.splitlines() if "earlier decisions" in line)
+    (line,) = (line for line in succeed("verify", "icx").out.splitlines() if "earlier decisions" in line)
     assert line.split() == ["release", "1:", "earlier", "decisions", "none"]
-    assert run(["plan", "icx"]) == 0
-    assert "--amend" in capsys.readouterr().out.splitlines()[-1]
+    assert "--amend" in succeed("plan", "icx").out.splitlines()[-1]
 
 
-def test_limits_that_public_does_not_need_stay_refused_where_they_are_typed_or_reveal(
-    one_file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["plan", "icx", "--guarantee", "public epsilon=3"]) == 2
+def test_limits_that_public_does_not_need_stay_refused_where_they_are_typed_or_reveal(one_file: Path) -> None:
+    told = "`epsilon` has no effect with"
+    assert told in refusal("plan", "icx", "--guarantee", "public epsilon=3")
     settings = one_file / "conference.toml"
     settings.write_text(settings.read_text().replace('guarantee = "odds"', 'guarantee = "none"'))
-    assert run(["plan", "icx", "--yes-leak"]) == 2
-    assert capsys.readouterr().err.count("`epsilon` has no effect") == 2
+    assert told in refusal("plan", "icx", "--yes-leak")
 
 
 def test_what_can_go_wrong_is_a_condition_to_check_said_by_plan_alone(
@@ -246,18 +225,13 @@ def test_what_can_go_wrong_is_a_condition_to_check_said_by_plan_alone(
 ) -> None:
     condition = "nothing is gained if everyone reviewed everything"
     assert condition not in capsys.readouterr().err
-    assert run(["plan", "icx"]) == 0
-    said = capsys.readouterr().err
+    said = succeed("plan", "icx").err
     assert said.count(condition) == 1
     assert "a person for every five reviews; nobody was counted" in said
-    assert run(["decide", "icx"]) == 0
-    assert condition not in capsys.readouterr().err
+    assert condition not in succeed("decide", "icx").err
 
 
 @pytest.mark.parametrize("option", [["--out", "plan.html"], ["--audit"]])
-def test_a_page_of_this_years_plan_is_refused_with_where_it_is(
-    option: list[str], one_file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["plan", "icx", *option]) == 2
-    assert "need past years: what this year's reviews gain is printed" in capsys.readouterr().err
+def test_a_page_of_this_years_plan_is_refused_with_where_it_is(option: list[str], one_file: Path) -> None:
+    assert "need past years: what this year's reviews gain is printed" in refusal("plan", "icx", *option)
     assert not (one_file.parent / "plan.html").exists()

@@ -13,7 +13,7 @@ pytest.importorskip("typer")
 
 from blindcal.pools.candidates import read_pools
 from blindcal.project import read_folder
-from commands import call
+from commands import call, succeed
 from small_conferences import everything
 
 pytestmark = pytest.mark.edge
@@ -31,7 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("conflicts.csv").write_text("paper,conflict\np,c\n")
     Path("committee.csv").write_text("reviewer\na\nb\nc\n")
     words = ("--committee", "committee.csv", "--conflicts", "conflicts.csv")
-    assert call("new", "icx", *words, "--scores", "public", "--accept", "50%")[0] == 0
+    succeed("new", "icx", *words, "--scores", "public", "--accept", "50%")
     return Path("icx")
 
 
@@ -59,12 +59,9 @@ def test_papers_are_decided_with_the_pools_that_were_written(folder: Path) -> No
     assert assumed("similarity", per_paper="2")[0] == 0
     Path("reviews.csv").write_text(REVIEWS)
     Path("reviewers.csv").write_text(REVIEWERS)
-    code, _, err = call("import", "icx", "reviews.csv", "reviewers.csv")
-    assert code == 0, err
-    code, out, err = call("decide", "icx")
-    assert code == 0, err
-    code, out, err = call("verify", "icx")
-    assert code == 0, out + err
+    succeed("import", "icx", "reviews.csv", "reviewers.csv")
+    succeed("decide", "icx")
+    succeed("verify", "icx")
     before = everything(folder)
     code, _, err = assumed("bidders", per_paper="2")
     assert (code, "who may have reviewed them stays as it was" in err) == (3, True)

@@ -19,7 +19,7 @@ from blindcal.importers import import_reviews
 from blindcal.io.cells import unescape
 from blindcal.report.wording import assumptions_of, certified_guarantee, explain_certificate, read_certificate
 from chair_exports import options, write_exports
-from commands import call
+from commands import call, refusal, succeed
 from small_conferences import SmallConference, command_line, decided, small_conference
 
 pytestmark = pytest.mark.edge
@@ -65,11 +65,10 @@ def test_the_page_is_the_same_whoever_wrote_the_reviews(pool: int, few: bool, tm
         home = other.write(tmp_path / f"other-{seed}")
         for name, more in (("public", ()), ("chair", ("--confidential",))):
             target = tmp_path / f"{name}-{seed}.html"
-            code, _, err = call(*on_release(home, out), "--out", str(target), *more)
-            assert (code, err) == (0, "")
+            err = succeed(*on_release(home, out), "--out", str(target), *more).err
+            assert err == ""
         planned = tmp_path / f"plan-{seed}.html"
-        code, _, noted = call(*command_line("plan", home), "--out", str(planned))
-        assert code == 0
+        noted = succeed(*command_line("plan", home), "--out", str(planned)).err
         assert ("for 5 of 5 papers fewer than 10 people may have reviewed" in " ".join(noted.split())) is few
         assert few or not noted
         names = (f"public-{seed}.html", f"chair-{seed}.html", planned.name)
@@ -86,7 +85,7 @@ def test_a_page_for_the_chair_is_for_its_owner_only(small: SmallConference, tmp_
     (tmp_path / "titles.csv").write_text("paper,title\np01,<b>A title</b>\n")
     titled = on_release(folder, out, f'titles = "{tmp_path / "titles.csv"}"')
     for name, flags in (("public.html", ()), ("own.html", ("--confidential",))):
-        assert call(*titled, "--out", str(tmp_path / name), *flags)[0] == 0
+        succeed(*titled, "--out", str(tmp_path / name), *flags)
     assert stat.S_IMODE((tmp_path / "own.html").stat().st_mode) == 0o600
     assert "&lt;b&gt;A title&lt;/b&gt;" in (tmp_path / "own.html").read_text()
     assert "A title" not in (tmp_path / "public.html").read_text()
@@ -98,24 +97,22 @@ def test_a_release_alone_has_a_page_and_nothing_is_overwritten(
     folder, out = small.write(tmp_path / "in"), tmp_path / "out"
     decided(folder, tmp_path / "key.bin", out)
     target = tmp_path / "page.html"
-    code, said, err = call("report", str(out), "--out", str(target))
-    assert code == 0
+    _, said, err = succeed("report", str(out), "--out", str(target))
     assert "the page has no menu and no gray zone" in " ".join(err.split())
     assert said.startswith(f"wrote {target} (")
     before = target.read_bytes()
-    assert call("report", str(out), "--out", str(target))[0] == 3
+    refusal("report", str(out), "--out", str(target), code=3)
     assert target.read_bytes() == before
-    code, said, _ = call("report", str(out), "--out", str(tmp_path / "other.html"), "--json")
-    assert (code, json.loads(said)["bytes"]) == (0, len(before))
+    said = succeed("report", str(out), "--out", str(tmp_path / "other.html"), "--json").out
+    assert json.loads(said)["bytes"] == len(before)
 
 
 def test_the_menu_on_the_page_is_that_of_plan(small: SmallConference, tmp_path: Path) -> None:
     folder, out = small.write(tmp_path / "in"), tmp_path / "out"
     decided(folder, tmp_path / "key.bin", out)
     target = tmp_path / "page.html"
-    assert call(*on_release(folder, out), "--out", str(target))[0] == 0
-    code, said, _ = call(*command_line("plan", folder), "--json")
-    assert code == 0
+    succeed(*on_release(folder, out), "--out", str(target))
+    said = succeed(*command_line("plan", folder), "--json").out
     text = target.read_text()
     menu = json.loads(said)["menu"]
     for choice in menu["choices"]:
@@ -137,8 +134,7 @@ def test_bad_files_that_were_not_decided_are_refused(
     else:
         small = replace(small, reviewers=(*small.reviewers[:-1], (small.reviewers[-1][0], "1", "2", "0.9")))
     target = tmp_path / "page.html"
-    code, _, err = call(*on_release(small.write(tmp_path / "other"), out), "--out", str(target))
-    assert code == 2
+    err = refusal(*on_release(small.write(tmp_path / "other"), out), "--out", str(target))
     assert "that were decided" in " ".join(err.split())
     assert not target.exists()
 
@@ -147,21 +143,19 @@ def test_a_page_or_text_and_files_of_one_release(small: SmallConference, tmp_pat
     folder, out = small.write(tmp_path / "in"), tmp_path / "out"
     decided(folder, tmp_path / "key.bin", out)
     for more in ((), ("--text", "--out", str(tmp_path / "p.html"))):
-        code, _, err = call("report", str(out), *more)
-        assert (code, "give either --out, for a page, or --text" in err) == (2, True)
+        err = refusal("report", str(out), *more)
+        assert "give either --out, for a page, or --text" in err
     (out / "decisions.csv").write_text("paper,decision,by_mean_score,advice\np00,accept,accept,leave\n")
-    code, _, err = call("report", str(out), "--out", str(tmp_path / "p.html"))
-    assert (code, "about 5 papers" in err) == (2, True)
+    assert "about 5 papers" in refusal("report", str(out), "--out", str(tmp_path / "p.html"))
 
 
 def test_a_folder_has_all_that_the_page_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     exports = write_exports(tmp_path / "downloads", papers=6)
-    assert call("new", "icx", *options(exports, "reviews", "reviewers"), "--accept", "50%")[0] == 0
-    assert call("plan", "icx", "--out", "plan.html")[0] == 0
-    assert call("decide", "icx")[0] == 0
-    code, _, err = call("report", "icx", "--out", "report.html", "--confidential")
-    assert (code, err) == (0, "")
+    succeed("new", "icx", *options(exports, "reviews", "reviewers"), "--accept", "50%")
+    succeed("plan", "icx", "--out", "plan.html")
+    succeed("decide", "icx")
+    assert succeed("report", "icx", "--out", "report.html", "--confidential").err == ""
     text = Path("report.html").read_text()
     assert "gray zone" in text
     assert "CONFIDENTIAL" in text
@@ -175,11 +169,9 @@ def test_lists_tracks_and_low_scores_have_a_page(tmp_path: Path) -> None:
     more = ('accept = "main=1,short=1"', 'wait-list = "main=1"', 'better = "low"')
     decided(folder, tmp_path / "key.bin", out, *more)
     target = tmp_path / "page.html"
-    code, _, err = call(*on_release(folder, out, *more), "--out", str(target))
-    assert (code, err) == (0, "")
+    assert succeed(*on_release(folder, out, *more), "--out", str(target)).err == ""
     assert "1 on the wait list" in target.read_text()
-    code, _, _ = call(*command_line("plan", folder, *more), "--out", str(tmp_path / "plan.html"))
-    assert code == 0
+    succeed(*command_line("plan", folder, *more), "--out", str(tmp_path / "plan.html"))
     assert re.search(
         r"bar, which is [-0-9.]+ in main, [-0-9.]+ in short", (tmp_path / "plan.html").read_text()
     )
@@ -187,8 +179,8 @@ def test_lists_tracks_and_low_scores_have_a_page(tmp_path: Path) -> None:
 
 def test_every_line_of_the_text_is_printed_and_no_reviewer(small: SmallConference, tmp_path: Path) -> None:
     decided(small.write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out")
-    code, said, err = call("report", "--text", str(tmp_path / "out" / "certificate.json"))
-    assert (code, err) == (0, "")
+    _, said, err = succeed("report", "--text", str(tmp_path / "out" / "certificate.json"))
+    assert err == ""
     assert call("report", "--text", str(tmp_path / "out"))[1] == said
     text = " ".join(said.split())
     content = read_certificate(tmp_path / "out")
@@ -201,8 +193,7 @@ def test_every_line_of_the_text_is_printed_and_no_reviewer(small: SmallConferenc
         assert assumption in text
     assert max(map(len, said.splitlines())) <= 100
     assert not [one for one in small.canaries if one in said]
-    code, said, _ = call("report", "--text", str(tmp_path / "out"), "--json")
-    assert code == 0
+    said = succeed("report", "--text", str(tmp_path / "out"), "--json").out
     lines = [line for part in json.loads(said)["parts"] for line in part["lines"]]
     assert {line["name"] for line in lines} >= {"success", "epsilon", "expected_wrong"}
 
@@ -212,17 +203,17 @@ def test_what_is_no_certificate_is_refused(small: SmallConference, tmp_path: Pat
     code, said, err = call("report", "--text", str(folder / "reviews.csv"))
     assert (code, said) == (2, "")
     assert not [one for one in small.canaries if one in err]
-    assert call("report", "--text", str(tmp_path / "nowhere.json"))[0] == 2
+    refusal("report", "--text", str(tmp_path / "nowhere.json"))
 
 
 def one_file(rows: list[tuple[str, str, str]], name: str, *more: str, release: str = "decisions") -> None:
     """A folder of one table of scores, decided."""
     Path("reviews.csv").write_text("".join(",".join(row) + "\n" for row in rows))
-    assert call("new", name, "--reviews", "reviews.csv", "--accept", "40%", *more)[0] == 0
+    succeed("new", name, "--reviews", "reviews.csv", "--accept", "40%", *more)
     toml = Path(name) / "conference.toml"
     text = toml.read_text().replace("# people = 40", "people = 6")
     toml.write_text(f'release = "{release}"\n{text}')
-    assert call("decide", name)[0] == 0
+    succeed("decide", name)
 
 
 @pytest.mark.parametrize("scores", ["public", "confidential"])
@@ -236,8 +227,7 @@ def test_the_table_of_papers_is_for_chairs_alone_and_has_titles(
     text = Path("icx/conference.toml").read_text().replace("[overridden]\n", by_hand)
     Path("icx/conference.toml").write_text(f'titles = "../titles.csv"\n{text}')
     Path("titles.csv").write_text("paper,title\np1,</script><script>alert(1)</script>\n")
-    code, said, _ = call("report", "icx", "--papers", "--out", "papers.html")
-    assert code == 0
+    said = succeed("report", "icx", "--papers", "--out", "papers.html").out
     assert "CONFIDENTIAL, for chairs alone, never share: papers.html" in said
     assert "8 papers are near the bar" in said
     page = Path("papers.html").read_text()
@@ -245,10 +235,10 @@ def test_the_table_of_papers_is_for_chairs_alone_and_has_titles(
     assert "<script>alert" not in page
     assert "by hand" in page
     assert not [name for name in {row[1] for row in rows[1:]} if name in page]
-    code, _, err = call("report", "icx", "--papers", "--out", "icx/public/papers.html")
-    assert (code, "is confidential and must not lie in" in err) == (2, True)
-    code, _, err = call("report", "icx/public/release-1", "--papers", "--out", "other.html")
-    assert (code, "--papers needs the conference's folder" in err) == (2, True)
+    err = refusal("report", "icx", "--papers", "--out", "icx/public/papers.html")
+    assert "is confidential and must not lie in" in err
+    err = refusal("report", "icx/public/release-1", "--papers", "--out", "other.html")
+    assert "--papers needs the conference's folder" in err
     assert not Path("other.html").exists()
 
 
@@ -259,13 +249,12 @@ def test_the_page_of_a_release_by_this_years_evidence(
     """Its figures are those of `plan`; if scores are confidential, only the chair's page has them."""
     monkeypatch.chdir(tmp_path)
     one_file([("paper", "reviewer", "score"), *year(0)], "icx", "--scores", scores)
-    code, said, _ = call("plan", "icx", "--json")
-    assert code == 0
+    said = succeed("plan", "icx", "--json").out
     planned = json.loads(said)
     own = next(choice for choice in planned["menu"]["choices"] if choice["guarantee"]["name"] == "odds")
     gain = planned["advice"].removeprefix("Expected gain: ").partition(" of 8 papers")[0]
     for name, more in (("public.html", ()), ("own.html", ("--confidential",))):
-        assert call("report", "icx", "--out", name, *more)[0] == 0
+        succeed("report", "icx", "--out", name, *more)
     moved = "decided otherwise than by mean scores"
     figures = (f"<dd>{own['lots']}</dd>", f"<dd>{gain}</dd>", moved, "random draw</td>")
     for name, shown in (("public.html", scores == "public"), ("own.html", True)):
@@ -293,7 +282,7 @@ def test_advice_is_shown_without_any_decision(
         ("own.html", ("--confidential",)),
         ("papers.html", ("--papers",)),
     ):
-        assert call("report", "icx", "--out", name, *more)[0] == 0
+        succeed("report", "icx", "--out", name, *more)
     public, own = Path("public.html").read_text(), Path("own.html").read_text()
     assert "not decisions: to raise, lower or leave" in public
     assert ">accept</td>" in own
@@ -326,7 +315,7 @@ def test_the_table_of_papers_is_the_same_whoever_wrote_the_reviews(
         monkeypatch.chdir(home)
         one_file([("paper", "reviewer", "score"), *year(seed)], "icx", "--scores", "public")
         for name, more in (("papers", "--papers"), ("report", "--json")):
-            assert call("report", "icx", "--out", f"{name}.html", more)[0] == 0
+            succeed("report", "icx", "--out", f"{name}.html", more)
         decisions = Path("icx/public/release-1/decisions.csv").read_bytes()
         content = json.loads(Path("icx/public/release-1/certificate.json").read_bytes())
         page = Path("papers.html").read_bytes() + Path("report.html").read_bytes()
@@ -351,8 +340,7 @@ def test_a_plain_release_is_exported(small: SmallConference, tmp_path: Path) -> 
     folder, out = small.write(tmp_path / "in"), tmp_path / "out"
     decided(folder, tmp_path / "key.bin", out)
     target = tmp_path / "table.csv"
-    code, said, err = call("export", str(out), "--to", "csv", "--out", str(target))
-    assert code == 0
+    _, said, err = succeed("export", str(out), "--to", "csv", "--out", str(target))
     assert err == f"blindcal: {out} was not compared with the private log, as there is no key for it here\n"
     expected = [row[:2] for row in rows(out / "decisions.csv")]
     accepted = sum(row[1] == "accept" for row in expected)
@@ -362,8 +350,7 @@ def test_a_plain_release_is_exported(small: SmallConference, tmp_path: Path) -> 
     before = target.read_bytes()
     assert call("export", str(out), "--to", "csv", "--out", str(target))[0] == 3, "never overwritten"
     assert target.read_bytes() == before
-    code, _, err = call("export", str(out), "--to", "hotcrp", "--out", str(tmp_path / "h.csv"))
-    assert code == 2
+    err = refusal("export", str(out), "--to", "hotcrp", "--out", str(tmp_path / "h.csv"))
     assert "must be a whole number: HotCRP knows papers by their numbers" in err
     assert not (tmp_path / "h.csv").exists()
 
@@ -372,15 +359,15 @@ def test_a_plain_release_is_exported(small: SmallConference, tmp_path: Path) -> 
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     exports = write_exports(tmp_path / "downloads", papers=6)
-    assert call("new", "icx", *options(exports, "reviews", "reviewers"), "--accept", "50%")[0] == 0
-    assert call("decide", "icx")[0] == 0
+    succeed("new", "icx", *options(exports, "reviews", "reviewers"), "--accept", "50%")
+    succeed("decide", "icx")
     return Path("icx")
 
 
 def test_import_export_import(folder: Path) -> None:
     """Papers and titles of a download come out as they went in; scores too, with decisions beside them."""
-    assert call("export", "icx", "--to", "csv", "--out", "table.csv")[0] == 0
-    assert call("export", "icx", "--to", "hotcrp", "--out", "hotcrp.csv")[0] == 0
+    succeed("export", "icx", "--to", "csv", "--out", "table.csv")
+    succeed("export", "icx", "--to", "hotcrp", "--out", "hotcrp.csv")
     download = Path("downloads/scores.csv").read_bytes()
     imported = import_reviews(download, "scores.csv")
     table = rows(Path("table.csv"))
@@ -419,31 +406,30 @@ def test_the_latest_complete_release_of_a_folder_is_exported(folder: Path) -> No
     second = folder / "public" / "release-2"
     second.mkdir()
     (second / "decisions.csv").write_text("paper,decision,by_mean_score,advice\n1,accept,accept,leave\n")
-    code, out, err = call("export", "icx", "--to", "openreview", "--out", "first.csv")
-    assert (code, "from icx/public/release-1\n" in out) == (0, True)
+    _, out, err = succeed("export", "icx", "--to", "openreview", "--out", "first.csv")
+    assert "from icx/public/release-1\n" in out
     assert f"{second} was left incomplete" in err
     (second / "certificate.json").write_text("{}\n")
-    assert call("export", "icx", "--to", "openreview", "--out", "o.csv")[0] == 0
+    succeed("export", "icx", "--to", "openreview", "--out", "o.csv")
     assert Path("o.csv").read_text() == "1,Accept (Poster),\n"
 
 
 def test_words_for_decisions_are_printed_with_how_many_papers_have_them(folder: Path) -> None:
-    code, out, _ = call("export", "icx", "--to", "hotcrp", "--out", "h.csv")
-    assert code == 0
+    out = succeed("export", "icx", "--to", "hotcrp", "--out", "h.csv").out
     said = [row[2] for row in rows(Path("h.csv"))[1:]]
     yes, no = said.count("yes"), said.count("no")
     words = [f"{word}: {n} paper{'' if n == 1 else 's'}" for word, n in (("yes", yes), ("no", no))]
     assert "wrote h.csv (decisions for hotcrp)\n  {}\n  {}\n".format(*words) in out
     assert yes + no == 6
-    code, out, _ = call("export", "icx", "--to", "hotcrp", "--rejected", "Thanks", "--out", "i.csv", "--json")
-    assert (code, json.loads(out)["words"]) == (0, {"yes": yes, "Thanks": no})
-    code, out, _ = call("export", "icx", "--to", "csv", "--what", "advice", "--out", "a.csv", "--json")
-    assert (code, json.loads(out)["words"]) == (0, {})
+    out = succeed("export", "icx", "--to", "hotcrp", "--rejected", "Thanks", "--out", "i.csv", "--json").out
+    assert json.loads(out)["words"] == {"yes": yes, "Thanks": no}
+    out = succeed("export", "icx", "--to", "csv", "--what", "advice", "--out", "a.csv", "--json").out
+    assert json.loads(out)["words"] == {}
 
 
 def test_advice_says_whom_it_is_for(folder: Path) -> None:
-    code, out, _ = call("export", "icx", "--to", "csv", "--what", "advice", "--out", "a.csv")
-    assert (code, "Advice is for area chairs" in out) == (0, True)
+    out = succeed("export", "icx", "--to", "csv", "--what", "advice", "--out", "a.csv").out
+    assert "Advice is for area chairs" in out
 
 
 @pytest.mark.parametrize("scores", ["public", "confidential"])
@@ -453,8 +439,7 @@ def test_advice_says_what_it_starts_from_and_that_decisions_by_hand_are_not_in_i
     monkeypatch.chdir(tmp_path)
     one_file([("paper", "reviewer", "score"), *year(0)], "icx", "--scores", scores, release="advice")
     args = ("export", "icx", "--to", "csv", "--out")
-    code, _, err = call(*args, "a.csv")
-    assert (code, "by hand" in err) == (0, False)
+    assert "by hand" not in succeed(*args, "a.csv").err
     table = rows(Path("a.csv"))
     assert table[0] == ["paper", "by_mean_score", "advice"]
     assert {row[1] for row in table[1:]} <= {"accept", "reject", "tie"}
@@ -479,18 +464,18 @@ def test_pages_of_decisions_by_scores_alone_speak_of_no_draw_and_no_strictness(
     monkeypatch.chdir(tmp_path)
     rows_ = [("paper", "reviewer", "score"), *year(0)]
     Path("reviews.csv").write_text("".join(",".join(row) + "\n" for row in rows_))
-    assert call("new", "icx", "--reviews", "reviews.csv", "--accept", accept, "--scores", scores)[0] == 0
+    succeed("new", "icx", "--reviews", "reviews.csv", "--accept", accept, "--scores", scores)
     toml = Path("icx/conference.toml")
     plain = re.sub(r"(?m)^guarantee = .*\n|^epsilon = .*\n", "", toml.read_text())
     head = f'release = "{publishes}"\nguarantee = "public"\n'
     toml.write_text(head + plain.replace("# people = 40", "people = 6"))
-    code, said, err = call("decide", "icx")
-    assert (code, "choose `guarantee` public" in err) == (0, False), err
+    _, said, err = succeed("decide", "icx")
+    assert "choose `guarantee` public" not in err
     assert "decided by the scores alone" in said
     assert "calibrated" not in said
     about_key = "If it was published before the draw, no one can have chosen the draws afterward."
     for name, more in (("public.html", ()), ("own.html", ("--confidential",))):
-        assert call("report", "icx", "--out", name, *more)[0] == 0
+        succeed("report", "icx", "--out", name, *more)
         menu = '<details class="part"><summary><h2 id="menu">'
         aside = f"(?s)<style>.*?</style>|{menu}.*?</details>|{about_key}"
         page = re.sub(aside, "", Path(name).read_text())
@@ -511,8 +496,8 @@ def test_the_page_of_confidential_advice_names_no_file_that_is_not_there(
     monkeypatch.chdir(tmp_path)
     table = [("paper", "reviewer", "score"), *year(0)]
     one_file(table, "icx", "--scores", "confidential", release="advice")
-    code, said, err = call("report", "icx", "--out", "public.html")
-    assert (code, "the page lists no paper" in said + err) == (0, True)
+    _, said, err = succeed("report", "icx", "--out", "public.html")
+    assert "the page lists no paper" in said + err
     page = Path("public.html").read_text()
     assert "advice.csv" not in page
     assert "apart from the decisions" not in page
@@ -539,16 +524,14 @@ def test_words_of_the_folder_are_for_systems_that_have_words(folder: Path) -> No
         )
     )
     for to in ("hotcrp", "openreview", "easychair", "cmt"):
-        assert call("export", "icx", "--to", to, "--out", f"{to}.csv")[0] == 0
+        succeed("export", "icx", "--to", to, "--out", f"{to}.csv")
         decisions = {row[2 - (to == "openreview")] for row in rows(Path(f"{to}.csv"))}
         assert {"Talk", "Thanks"} <= decisions, to
-    assert call("export", "icx", "--to", "csv", "--out", "t.csv")[0] == 0
+    succeed("export", "icx", "--to", "csv", "--out", "t.csv")
     assert {row[2] for row in rows(Path("t.csv"))} == {"decision", "accept", "reject"}
-    assert call("export", "icx", "--to", "csv", "--what", "advice", "--out", "a.csv")[0] == 0
-    code, _, err = call(
-        "export", "icx", "--to", "csv", "--what", "advice", "--accepted", "A", "--out", "b.csv"
-    )
-    assert (code, "--accepted, --rejected and --waiting must be left out" in err) == (2, True)
+    succeed("export", "icx", "--to", "csv", "--what", "advice", "--out", "a.csv")
+    err = refusal("export", "icx", "--to", "csv", "--what", "advice", "--accepted", "A", "--out", "b.csv")
+    assert "--accepted, --rejected and --waiting must be left out" in err
 
 
 @pytest.mark.parametrize(
@@ -560,8 +543,7 @@ def test_words_of_the_folder_are_for_systems_that_have_words(folder: Path) -> No
     ],
 )
 def test_how_decisions_get_into_a_system_is_said(folder: Path, to: str, line: str) -> None:
-    code, out, _ = call("export", "icx", "--to", to, "--out", "x.csv")
-    assert (code, line in out) == (0, True)
+    assert line in succeed("export", "icx", "--to", to, "--out", "x.csv").out
 
 
 def test_papers_that_another_number_or_a_refill_leaves_out_are_taken_back_or_named(
@@ -570,9 +552,9 @@ def test_papers_that_another_number_or_a_refill_leaves_out_are_taken_back_or_nam
     """Three are accepted; then one, one waits, one is withdrawn: the system must not accept them."""
     monkeypatch.chdir(tmp_path)
     exports = write_exports(tmp_path / "downloads", papers=6)
-    assert call("new", "icx", *options(exports, "reviews", "reviewers"), "--accept", "3")[0] == 0
-    assert call("decide", "icx")[0] == 0
-    assert call("export", "icx", "--to", "openreview", "--out", "three.csv")[0] == 0
+    succeed("new", "icx", *options(exports, "reviews", "reviewers"), "--accept", "3")
+    succeed("decide", "icx")
+    succeed("export", "icx", "--to", "openreview", "--out", "three.csv")
     accepted = {row[0] for row in rows(Path("three.csv")) if row[1].startswith("Accept")}
     gone = min(accepted)
     file = Path("icx/conference.toml")
@@ -584,5 +566,5 @@ def test_papers_that_another_number_or_a_refill_leaves_out_are_taken_back_or_nam
     assert (code, len(first)) == (0, 1)
     assert f"1 paper on the wait list: not in the file: {waits}. If an earlier file decided any of" in err
     assert f"accepted by a release and not in this list: {gone}. If an earlier file" in err
-    assert call("export", "icx", *one, "--to", "hotcrp", "--out", "h.csv")[0] == 0
+    succeed("export", "icx", *one, "--to", "hotcrp", "--out", "h.csv")
     assert {row[2] for row in rows(Path("h.csv")) if row[:2] == [waits, "cleardecision"]} == {"yes", "no"}

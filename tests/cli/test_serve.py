@@ -17,7 +17,7 @@ pytest.importorskip("typer")
 pytest.importorskip("fastapi")
 
 from blindcal.cli import serve
-from commands import call
+from commands import call, succeed
 
 pytestmark = pytest.mark.edge
 
@@ -77,8 +77,8 @@ def test_it_says_where_to_look_and_opens_a_browser_without_showing_the_token(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(servers.Listening, "run", ended)
     monkeypatch.setattr(serve.webbrowser, "open", lambda url: opened.append(url) or True)
-    code, out, err = call("app")
-    assert (code, err) == (0, "")
+    _, out, err = succeed("app")
+    assert err == ""
     token = out.split("\n")[0].rstrip("/").split("/")[-1]
     assert out.startswith("open http://127.0.0.1:")
     (url,) = opened
