@@ -27,3 +27,10 @@ def reviews(tmp_path: Path) -> Path:
 @pytest.fixture
 def small() -> SmallConference:
     return small_conference()
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, in which commands run."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

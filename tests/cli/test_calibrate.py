@@ -139,10 +139,7 @@ def test_one_paper_under_two_ids_is_noted(reviews: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("method", ["raw", "posterior"])
-def test_a_folder_is_calibrated_with_what_it_knows(
-    method: str, reviews: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_folder_is_calibrated_with_what_it_knows(method: str, reviews: Path, place: Path) -> None:
     people = "".join(f"r{number},1,5,0.5\n" for number in range(8))
     Path("known.csv").write_text(f"reviewer,slope,offset,noise\n{people}")
     assert run(["new", "icx", "--better", "low"]) == 0
@@ -186,18 +183,17 @@ def test_a_gain_in_percent_is_refused_with_what_was_meant(reviews: Path) -> None
 
 
 def test_a_folder_is_assessed_with_its_share_and_without_withdrawn_papers(
-    reviews: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    reviews: Path, place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     assert run(["new", "icx", "--accept", "30%"]) == 0
     assert "icx has no reviews yet: `blindcal import icx FILE` brings them" in refusal("assess", "icx")
     assert run(["import", "icx", str(reviews)]) == 0
-    settings = tmp_path / "icx" / "conference.toml"
+    settings = place / "icx" / "conference.toml"
     text = settings.read_text().replace("[withdrawn]\n", '[withdrawn]\np01 = "by its authors"\n')
     # By this year's evidence only the range from public information is given.
     settings.write_text(f'source = "past"\n{text}')
     kept = [line for line in reviews.read_text().splitlines() if not line.startswith("p01,")]
-    (tmp_path / "kept.csv").write_text("\n".join(kept) + "\n")
+    (place / "kept.csv").write_text("\n".join(kept) + "\n")
     capsys.readouterr()
     printed = []
     for words in (["icx"], ["kept.csv", "--accept-rate", "0.3"]):

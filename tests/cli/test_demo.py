@@ -72,9 +72,8 @@ def test_what_it_leaves_behind_is_a_conference_that_verifies(
 
 
 def test_the_next_step_that_it_prints_has_a_calibration_from_history(
-    few: SimulatedConference, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    few: SimulatedConference, place: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     _, said, _ = call("demo")
     (command,) = (line for line in said.split("\n") if line.startswith("  blindcal new history2027"))
     succeed(*command.split()[1:])

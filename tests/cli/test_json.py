@@ -46,9 +46,8 @@ CASES = {
 
 
 @pytest.fixture
-def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SmallConference:
+def small(place: Path) -> SmallConference:
     """In a folder of its own; its pools hold a paper without reviews, which is worth a note."""
-    monkeypatch.chdir(tmp_path)
     made = small_conference()
     return replace(made, pools=(*made.pools, ("unread", made.canaries[0], "1")))
 

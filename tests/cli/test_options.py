@@ -247,9 +247,8 @@ def test_the_functions_alone(here: Path) -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    exports = write_exports(tmp_path / "downloads", papers=6)
+def folder(place: Path) -> Path:
+    exports = write_exports(place / "downloads", papers=6)
     succeed("new", "icx", *options(exports, "reviews", "reviewers"), "--accept", "50%")
     return Path("icx")
 

@@ -87,12 +87,9 @@ def test_all_of_them(tmp_path: Path) -> None:
         (("figure", "3", "--out", "x", "--trials", "0"), "--trials must be at least 1, found 0"),
     ],
 )
-def test_what_is_refused(
-    arguments: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_is_refused(arguments: tuple[str, ...], message: str, place: Path) -> None:
     assert call("research", "paper", *arguments) == (2, "", f"blindcal: {message}\n")
-    assert not list(tmp_path.iterdir())
+    assert not list(place.iterdir())
 
 
 def test_the_items_are_those_of_the_page() -> None:

@@ -186,13 +186,12 @@ def test_what_large_pools_cost_is_told(capsys) -> None:
 
 
 @pytest.fixture
-def one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def one_file(place: Path) -> Path:
     """A folder of six papers that are decided by this year's reviews, where little is gained."""
-    monkeypatch.chdir(tmp_path)
     rows = [(p, w, 1 + (p + p // 3 * i) % 5) for p in range(1, 7) for i, w in enumerate("abc")]
     Path("r.csv").write_text("paper,reviewer,score\n" + "".join(f"{p},{w},{s}\n" for p, w, s in rows))
     assert run(["new", "icx", "--reviews", "r.csv", "--accept", "50%", "--scores", "confidential"]) == 0
-    return tmp_path / "icx"
+    return place / "icx"
 
 
 def test_the_next_step_of_a_plan_that_is_not_worth_it_can_be_taken_as_it_is_written(one_file: Path) -> None:

@@ -24,9 +24,8 @@ REVIEWERS = "reviewer,slope,offset,noise\na,1,2,.5\nb,1.2,2,.5\nc,.8,1.5,.5\n"
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(place: Path) -> Path:
     """Two papers and three people, assigned by another program."""
-    monkeypatch.chdir(tmp_path)
     Path("bids.csv").write_text("paper,reviewer,bid\np,a,3\np,b,1\np,c,1\nq,c,2\nq,b,2\nq,a,conflict\n")
     Path("conflicts.csv").write_text("paper,conflict\np,c\n")
     Path("committee.csv").write_text("reviewer\na\nb\nc\n")

@@ -149,9 +149,8 @@ def test_a_page_or_text_and_files_of_one_release(small: SmallConference, tmp_pat
     assert "about 5 papers" in refusal("report", str(out), "--out", str(tmp_path / "p.html"))
 
 
-def test_a_folder_has_all_that_the_page_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    exports = write_exports(tmp_path / "downloads", papers=6)
+def test_a_folder_has_all_that_the_page_needs(place: Path) -> None:
+    exports = write_exports(place / "downloads", papers=6)
     succeed("new", "icx", *options(exports, "reviews", "reviewers"), "--accept", "50%")
     succeed("plan", "icx", "--out", "plan.html")
     succeed("decide", "icx")
@@ -217,10 +216,7 @@ def one_file(rows: list[tuple[str, str, str]], name: str, *more: str, release: s
 
 
 @pytest.mark.parametrize("scores", ["public", "confidential"])
-def test_the_table_of_papers_is_for_chairs_alone_and_has_titles(
-    scores: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_table_of_papers_is_for_chairs_alone_and_has_titles(scores: str, place: Path) -> None:
     rows = [("paper", "reviewer", "score"), *year(0)]
     one_file(rows, "icx", "--scores", scores)
     by_hand = '[overridden]\n"p1" = "accept: <b>by hand</b>"\n'
@@ -243,11 +239,8 @@ def test_the_table_of_papers_is_for_chairs_alone_and_has_titles(
 
 
 @pytest.mark.parametrize("scores", ["public", "confidential"])
-def test_the_page_of_a_release_by_this_years_evidence(
-    scores: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_page_of_a_release_by_this_years_evidence(scores: str, place: Path) -> None:
     """Its figures are those of `plan`; if scores are confidential, only the chair's page has them."""
-    monkeypatch.chdir(tmp_path)
     one_file([("paper", "reviewer", "score"), *year(0)], "icx", "--scores", scores)
     said = succeed("plan", "icx", "--json").out
     planned = json.loads(said)
@@ -271,10 +264,7 @@ def test_the_page_of_a_release_by_this_years_evidence(
 
 
 @pytest.mark.parametrize("scores", ["public", "confidential"])
-def test_advice_is_shown_without_any_decision(
-    scores: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_advice_is_shown_without_any_decision(scores: str, place: Path) -> None:
     rows = [("paper", "reviewer", "score"), *year(0)]
     one_file(rows, "icx", "--scores", scores, release="advice")
     for name, more in (
@@ -356,9 +346,8 @@ def test_a_plain_release_is_exported(small: SmallConference, tmp_path: Path) -> 
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    exports = write_exports(tmp_path / "downloads", papers=6)
+def folder(place: Path) -> Path:
+    exports = write_exports(place / "downloads", papers=6)
     succeed("new", "icx", *options(exports, "reviews", "reviewers"), "--accept", "50%")
     succeed("decide", "icx")
     return Path("icx")
@@ -434,9 +423,8 @@ def test_advice_says_whom_it_is_for(folder: Path) -> None:
 
 @pytest.mark.parametrize("scores", ["public", "confidential"])
 def test_advice_says_what_it_starts_from_and_that_decisions_by_hand_are_not_in_it(
-    scores: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    scores: str, place: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     one_file([("paper", "reviewer", "score"), *year(0)], "icx", "--scores", scores, release="advice")
     args = ("export", "icx", "--to", "csv", "--out")
     assert "by hand" not in succeed(*args, "a.csv").err
@@ -459,9 +447,8 @@ def test_advice_says_what_it_starts_from_and_that_decisions_by_hand_are_not_in_i
 @pytest.mark.parametrize("accept", ["40%", "3"])
 @pytest.mark.parametrize("scores", ["public", "confidential"])
 def test_pages_of_decisions_by_scores_alone_speak_of_no_draw_and_no_strictness(
-    scores: str, accept: str, publishes: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    scores: str, accept: str, publishes: str, place: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     rows_ = [("paper", "reviewer", "score"), *year(0)]
     Path("reviews.csv").write_text("".join(",".join(row) + "\n" for row in rows_))
     succeed("new", "icx", "--reviews", "reviews.csv", "--accept", accept, "--scores", scores)
@@ -490,10 +477,7 @@ def test_pages_of_decisions_by_scores_alone_speak_of_no_draw_and_no_strictness(
     assert "Papers were decided by their scores alone" in said
 
 
-def test_the_page_of_confidential_advice_names_no_file_that_is_not_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_page_of_confidential_advice_names_no_file_that_is_not_there(place: Path) -> None:
     table = [("paper", "reviewer", "score"), *year(0)]
     one_file(table, "icx", "--scores", "confidential", release="advice")
     _, said, err = succeed("report", "icx", "--out", "public.html")
@@ -506,9 +490,8 @@ def test_the_page_of_confidential_advice_names_no_file_that_is_not_there(
     assert "no paper is listed here" in page
 
 
-def test_what_was_not_decided_cannot_be_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    exports = write_exports(tmp_path / "downloads", papers=6)
+def test_what_was_not_decided_cannot_be_exported(place: Path) -> None:
+    exports = write_exports(place / "downloads", papers=6)
     call("new", "icx", *options(exports, "reviews"))
     code, _, err = call("export", "icx", "--to", "csv", "--out", "t.csv")
     rule = "icx has no release yet: `blindcal decide icx` makes the first"
@@ -546,12 +529,9 @@ def test_how_decisions_get_into_a_system_is_said(folder: Path, to: str, line: st
     assert line in succeed("export", "icx", "--to", to, "--out", "x.csv").out
 
 
-def test_papers_that_another_number_or_a_refill_leaves_out_are_taken_back_or_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_papers_that_another_number_or_a_refill_leaves_out_are_taken_back_or_named(place: Path) -> None:
     """Three are accepted; then one, one waits, one is withdrawn: the system must not accept them."""
-    monkeypatch.chdir(tmp_path)
-    exports = write_exports(tmp_path / "downloads", papers=6)
+    exports = write_exports(place / "downloads", papers=6)
     succeed("new", "icx", *options(exports, "reviews", "reviewers"), "--accept", "3")
     succeed("decide", "icx")
     succeed("export", "icx", "--to", "openreview", "--out", "three.csv")

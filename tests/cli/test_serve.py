@@ -97,11 +97,8 @@ def test_it_says_where_to_look_and_opens_a_browser_without_showing_the_token(
         (["."], "conference.toml"),
     ],
 )
-def test_what_cannot_be_opened_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], told: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_cannot_be_opened_is_refused(place: Path, arguments: list[str], told: str) -> None:
     code, out, err = call("app", "--no-browser", *arguments)
     assert (code, out) == (2, "")
     assert told in err
-    assert not [*tmp_path.iterdir()]
+    assert not [*place.iterdir()]
