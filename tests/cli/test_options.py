@@ -15,7 +15,6 @@ pytest.importorskip("typer")
 import typer
 
 from blindcal.cli.options import (
-    by_option,
     conference_folders,
     decimal,
     decimals,
@@ -86,14 +85,6 @@ def test_a_refused_number_says_what_was_meant() -> None:
     with pytest.raises(typer.BadParameter) as caught:
         decimal("60%")
     assert str(caught.value).endswith(": for 60 % give 0.6")
-
-
-def test_a_message_starts_with_the_option_of_its_name() -> None:
-    names = ["epsilon", "posterior cap", "per_paper"]
-    assert by_option("posterior cap must be", names) == "--posterior-cap must be"
-    assert by_option("per_paper must be", names) == "--per-paper must be"
-    for message in ("epsilons must be", "the epsilon must be", "success must be"):
-        assert by_option(message, names) == message
 
 
 def test_lists_of_numbers() -> None:

@@ -23,8 +23,8 @@ def simulated(noise: object = (0.1,), methods: object = ("raw",), trials: int = 
 
 REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("one of 1, 2, 3, 4, 5, 6, cases, limit, found '7'", lambda: paper.figure(7)),
-    ("trials must be at least 1, found 0", simulated(trials=0)),
-    ("seed must be at least 0, found -1", simulated(seed=-1)),
+    ("`trials` must be at least 1, found 0", simulated(trials=0)),
+    ("`seed` must be at least 0, found -1", simulated(seed=-1)),
     ("methods must be among raw, .*; found 'cooked'", simulated(methods=["raw", "cooked"])),
     ("each once", simulated(methods=["raw", "raw"])),
     ("must be named", simulated(methods=[])),

@@ -7,7 +7,6 @@ file cannot know. Readers of a release have no folder: `report` and `export` als
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -113,14 +112,6 @@ def numeric(parser: Callable[..., float], help: str, *names: str, default: Any =
 def word(choices: Iterable[str], help: str, *names: str, default: Any = None, **more: Any) -> Any:
     """An option that takes one of a few words, which Tab completes."""
     return typer.Option(default, *names, help=help, autocompletion=one_of(choices), **more)
-
-
-def by_option(message: str, names: Sequence[str]) -> str:
-    """A message that starts with one of these names, with the option of that name in its place."""
-    for name in names:
-        if message.startswith(f"{name} "):
-            return f"--{re.sub('[ _]', '-', name)}{message.removeprefix(name)}"
-    return message
 
 
 Processes = Annotated[

@@ -13,7 +13,6 @@ from blindcal.cli.options import (
     PICTURE_FORMATS,
     Noise,
     argument,
-    by_option,
     decimals,
     hired,
     numeric,
@@ -79,11 +78,8 @@ def paper(
         raise InputError(f"--format must be among {', '.join(PICTURE_FORMATS)}, found {unknown[0]!r}")
     if out is None and what != "table":
         raise InputError(f"`paper {what}` writes files: give a folder with --out")
-    try:
-        with hired(processes, None) as work:
-            figures = [figure(each, trials, seed, work["workers"]) for each in names]
-    except InputError as error:
-        raise InputError(by_option(str(error), ("trials", "seed"))) from None
+    with hired(processes, None) as work:
+        figures = [figure(each, trials, seed, work["workers"]) for each in names]
     files = {} if out is None else _files(figures, what, forms, out)
     if taken := [path for path in files if path.exists()]:
         raise InputError(f"{taken[0]} exists: choose another folder, or remove it")

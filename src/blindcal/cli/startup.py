@@ -71,12 +71,8 @@ def report_interrupted(as_json: bool) -> None:
         _reported.set()
 
 
-def end_at_once(_: int, __: FrameType | None) -> None:
+def _end(*_: object) -> NoReturn:
     """End the process here: what is being loaded could swallow an exception, or make another of it."""
-    _end()
-
-
-def _end() -> NoReturn:
     # Never released: nothing else is written from here on.
     _output.acquire()
     # Not imported here: an interrupt may come while it is being loaded, and then there are no children yet.
@@ -109,7 +105,7 @@ def missing_module(error: ImportError) -> tuple[int, str]:
 
 def raise_interrupts() -> None:
     """From here on an interrupt is an exception, and the process ends soon after it in any case."""
-    if signal.getsignal(signal.SIGINT) is end_at_once:
+    if signal.getsignal(signal.SIGINT) is _end:
         # Windows learned it with Python 3.12; before, an interrupt there waits for the end of a long sum.
         if hasattr(os, "set_blocking"):
             _watch()
@@ -118,10 +114,18 @@ def raise_interrupts() -> None:
 
 
 def _watch() -> None:
+    """End the process some time after an interrupt, unless it has ended by then."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    Thread(target=_end_after, args=(reader,), daemon=True).start()
+
+    def wait() -> None:
+        while os.read(reader, 1) != bytes([signal.SIGINT]):
+            continue
+        sleep(_TIDYING_SECONDS)
+        _end()
+
+    Thread(target=wait, daemon=True).start()
 
 
 def without_time_limit() -> None:
@@ -136,7 +140,8 @@ def terminations_as_interrupts() -> Iterator[None]:
 
     A signal that is ignored, as after `nohup`, stays ignored.
     """
-    handlers = {"SIGTERM": _raise_alone, "SIGHUP": _ask_to_end}
+    # A server sees to requests to end by itself, and knows no terminal.
+    handlers = {"SIGTERM": _raise_once, "SIGHUP": lambda *_: signal.raise_signal(signal.SIGTERM)}
     known = {getattr(signal, name): handler for name, handler in handlers.items() if hasattr(signal, name)}
     replaced = {end: handler for end, handler in known.items() if signal.getsignal(end) is signal.SIG_DFL}
     for end, handler in replaced.items():
@@ -148,41 +153,22 @@ def terminations_as_interrupts() -> Iterator[None]:
             signal.signal(end, signal.SIG_DFL)
 
 
-def _raise_alone(end: int, _: FrameType | None) -> None:
-    # Whoever ends it twice must not interrupt the tidying up.
-    for number in (signal.SIGINT, end):
-        signal.signal(number, signal.SIG_IGN)
-    raise KeyboardInterrupt
-
-
-def _ask_to_end(_: int, __: FrameType | None) -> None:
-    # A server sees to requests to end by itself, and knows no terminal.
-    signal.raise_signal(signal.SIGTERM)
-
-
 def ignore_interrupts() -> None:
     """From here on nothing is left to be interrupted."""
     if signal.getsignal(signal.SIGINT) is _raise_once:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _raise_once(_: int, __: FrameType | None) -> None:
-    # Whoever presses Ctrl-C twice must not interrupt the tidying up.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _raise_once(end: int, _: FrameType | None) -> None:
+    # Whoever ends it twice must not interrupt the tidying up.
+    for number in (signal.SIGINT, end):
+        signal.signal(number, signal.SIG_IGN)
     _interrupted.set()
     raise KeyboardInterrupt
 
 
-def _end_after(signals: int) -> None:
-    """End the process some time after an interrupt is read from `signals`, unless it has ended by then."""
-    while os.read(signals, 1) != bytes([signal.SIGINT]):
-        continue
-    sleep(_TIDYING_SECONDS)
-    _end()
-
-
 def _unraisable(problem: sys.UnraisableHookArgs) -> None:
-    """An interrupt in the middle of a destructor is lost there: `_end_after` sees to it, in one line."""
+    """An interrupt in the middle of a destructor is lost there: `_watch` sees to it, in one line."""
     if not issubclass(problem.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(problem)
 
@@ -191,4 +177,4 @@ if is_command_line(sys.argv, sys.orig_argv):
     os.environ.update(dict.fromkeys(THREADS, "1"))
 # A shell starts background jobs with interrupts ignored: that stays so.
 if is_command_line(sys.argv, sys.orig_argv) and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    signal.signal(signal.SIGINT, end_at_once)
+    signal.signal(signal.SIGINT, _end)

@@ -161,9 +161,9 @@ def appendix_a(
     if len(set(names)) < len(names) or len(set(noise)) < len(noise) or not (names and len(noise)):
         raise InputError("methods and noise levels must be named, each once")
     if trials < 1:
-        raise InputError(f"trials must be at least 1, found {trials}")
+        raise InputError(f"`trials` must be at least 1, found {trials}")
     if seed < 0:
-        raise InputError(f"seed must be at least 0, found {seed}")
+        raise InputError(f"`seed` must be at least 0, found {seed}")
     stacks = reading == "script" if stacked is None else stacked
     chunks = [
         _Chunk(reading, stacks, float(level), tuple(methods), seed, number)
