@@ -13,7 +13,7 @@ import os
 import re
 import textwrap
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -67,148 +67,106 @@ def setting_name(name: str) -> str:
     return name.replace("_", "-")
 
 
-SECTIONS: Mapping[str, Mapping[str, Declaration]] = {
-    "The conference": {
-        "conference": Declaration(
-            "text",
-            "icx2027",
-            "Its name in the record and the certificate. Do not change it after deciding.",
-            "conference",
-        )
-    },
-    "Inputs": {
-        "reviews": Declaration(
-            "file",
-            "inputs/reviews.csv",
-            "CONFIDENTIAL: who gave which paper which score. After a correction or a late review, run "
-            "`blindcal import FOLDER FILE --as reviews`, then `decide` with --amend --reason.",
-        ),
-        "committee": Declaration(
-            "file",
-            "inputs/committee.csv",
-            "Everyone who may have reviewed, not only those who did: `fit` writes a row for each.",
-        ),
-        "pools": Declaration(
-            "pools",
-            "everyone",
-            "Who may have reviewed each paper: a table paper,reviewer[,probability], or paper,conflict "
-            '(everyone else is a candidate), or "everyone". Never list only those who did review.',
-        ),
-        "distinct-papers": Declaration(
-            "flag",
-            True,
-            "With a jury or fixed panels: papers with the same reviewers, and the same score from each, "
-            "are different papers, as are late papers that resemble decided ones. Else `decide` stops.",
-        ),
-        "titles": Declaration("file", "inputs/titles.csv", "Titles of papers, for `export`."),
-        "tracks": Declaration("file", "inputs/tracks.csv", "Tracks of papers, as the export had them."),
-    },
-    "Calibration": {
-        "source": Declaration(
-            "text",
-            "this-year",
-            "What calibrates: past (past years, or a table of reviewers), this-year (these reviews alone), "
-            "or file (evidence of another method). Without this line: file if there is such a file, past if "
-            "there are past years or a table of reviewers, else this-year.",
-        ),
-        "people": Declaration(
-            "number",
-            40,
-            "With this-year: how many people reviewed, by the committee's list. Never count this year's "
-            "reviewers: the number shapes which papers a random draw decides. Five reviews each if not set.",
-        ),
-        "strictness-share": Declaration(
-            "number",
-            0.25,
-            "With this-year: the part of the scores' disagreement that is taken as strictness, .15, .25, .35 "
-            "or .5. The scores cannot tell which is right.",
-        ),
-        "evidence": Declaration(
-            "file",
-            "inputs/evidence.csv",
-            "CONFIDENTIAL: paper, evidence (accept or reject, or a number) from another method. A person who "
-            "chooses this file and has the key can choose decisions.",
-        ),
-        "past": Declaration(
-            "files",
-            ["inputs/past/2026.csv"],
-            "CONFIDENTIAL: reviews of past conferences, oldest first, for `fit`.",
-        ),
-        "past-better": Declaration(
-            "texts",
-            ["2021=low"],
-            "The better end of past scales: where it was another than this year's, or where `fit` asks.",
-        ),
-        "same": Declaration("file", "inputs/same.csv", "People whose id changed since: a table old,new."),
-        "reviewers": Declaration(
-            "file",
-            "inputs/reviewers.csv",
-            "CONFIDENTIAL: each reviewer's slope, offset and noise, written by `fit`. Never fitted on the "
-            "reviews that are decided.",
-        ),
-    },
-    "The scale": {
-        "grid": Declaration(
-            "grid",
-            "1..10",
-            "The scores that reviewers can give, also those that no one gave: they are rounded to these. "
-            '"none" if any number can be given.',
-        ),
-        "better": Declaration(
-            "text",
-            "high",
-            "Which scores are better: high or low. No data can show it: check this line.",
-            "high",
-        ),
-    },
-    "What to accept: one of these": {
-        "accept-rate": Declaration("number", 0.25, "Share of papers to accept, about."),
-        "accept": Declaration("papers", 50, 'Or how many papers, exactly; by track: "main=40,short=10".'),
-        "bar": Declaration("number", 0.5, "Or the bar itself, as a quality (N(0,1) over papers)."),
-        "wait-list": Declaration("papers", 10, "With accept: how many more papers wait, in their order."),
-    },
-    "What decisions may reveal (docs/explanation/privacy_model.md)": {
-        "guarantee": Declaration(
-            "text",
-            Guarantee().name,
-            f"{', '.join(name for name in GUARANTEES if name != 'none')}: `blindcal plan` shows what each "
-            "would cost.",
-            Guarantee().name,
-        ),
-        **{setting_name(name): _limit_setting(limit) for name, limit in LIMITS.items()},
-    },
-    "Where results go": {
-        "key": Declaration(
-            "file", "../icx2027.key", "SECRET forever; beside this folder, with its private log."
-        ),
-        "scores": Declaration(
-            "text",
-            "confidential",
-            '"public" if everyone may see the scores of all papers; "confidential" if not: then nothing '
-            "in the public folder depends on them but the decisions. Frozen with the first release.",
-        ),
-        "out": Declaration("file", "public", "The public folder: may be sent on if the line above is right."),
-        "numbered": Declaration(
-            "flag",
-            True,
-            "Each release in a folder of its own there: release-1, release-2 after an amendment.",
-        ),
-        "release": Declaration(
-            "text",
-            "advice",
-            "What goes out: decisions, or advice for a meeting that decides: raise, lower or leave what mean "
-            "scores say. Decisions then stay in the private log. Frozen with the first release.",
-            "decisions",
-        ),
-        "accepted": Declaration(
-            "text",
-            "Accept (Oral)",
-            "What your system calls an accepted paper, exactly, for `export` to HotCRP, OpenReview, "
-            "EasyChair and CMT.",
-        ),
-        "rejected": Declaration("text", "Reject", "And a rejected one."),
-    },
-}
+# Each setting with its kind, an example, what holds without it, and what it means.
+_DECLARED = """\
+== The conference
+conference: text = "icx2027" else conference
+    Its name in the record and the certificate. Do not change it after deciding.
+== Inputs
+reviews: file = "inputs/reviews.csv"
+    CONFIDENTIAL: who gave which paper which score. After a correction or a late review, run `blindcal
+    import FOLDER FILE --as reviews`, then `decide` with --amend --reason.
+committee: file = "inputs/committee.csv"
+    Everyone who may have reviewed, not only those who did: `fit` writes a row for each.
+pools: pools = "everyone"
+    Who may have reviewed each paper: a table paper,reviewer[,probability], or paper,conflict (everyone
+    else is a candidate), or "everyone". Never list only those who did review.
+distinct-papers: flag = true
+    With a jury or fixed panels: papers with the same reviewers, and the same score from each, are
+    different papers, as are late papers that resemble decided ones. Else `decide` stops.
+titles: file = "inputs/titles.csv"
+    Titles of papers, for `export`.
+tracks: file = "inputs/tracks.csv"
+    Tracks of papers, as the export had them.
+== Calibration
+source: text = "this-year"
+    What calibrates: past (past years, or a table of reviewers), this-year (these reviews alone), or file
+    (evidence of another method). Without this line: file if there is such a file, past if there are past
+    years or a table of reviewers, else this-year.
+people: number = 40
+    With this-year: how many people reviewed, by the committee's list. Never count this year's reviewers:
+    the number shapes which papers a random draw decides. Five reviews each if not set.
+strictness-share: number = 0.25
+    With this-year: the part of the scores' disagreement that is taken as strictness, .15, .25, .35 or .5.
+    The scores cannot tell which is right.
+evidence: file = "inputs/evidence.csv"
+    CONFIDENTIAL: paper, evidence (accept or reject, or a number) from another method. A person who
+    chooses this file and has the key can choose decisions.
+past: files = ["inputs/past/2026.csv"]
+    CONFIDENTIAL: reviews of past conferences, oldest first, for `fit`.
+past-better: texts = ["2021=low"]
+    The better end of past scales: where it was another than this year's, or where `fit` asks.
+same: file = "inputs/same.csv"
+    People whose id changed since: a table old,new.
+reviewers: file = "inputs/reviewers.csv"
+    CONFIDENTIAL: each reviewer's slope, offset and noise, written by `fit`. Never fitted on the reviews
+    that are decided.
+== The scale
+grid: grid = "1..10"
+    The scores that reviewers can give, also those that no one gave: they are rounded to these. "none" if
+    any number can be given.
+better: text = "high" else high
+    Which scores are better: high or low. No data can show it: check this line.
+== What to accept: one of these
+accept-rate: number = 0.25
+    Share of papers to accept, about.
+accept: papers = 50
+    Or how many papers, exactly; by track: "main=40,short=10".
+bar: number = 0.5
+    Or the bar itself, as a quality (N(0,1) over papers).
+wait-list: papers = 10
+    With accept: how many more papers wait, in their order.
+== What decisions may reveal (docs/explanation/privacy_model.md)
+guarantee: text = "{guarantee}" else {guarantee}
+    {guarantees}: `blindcal plan` shows what each would cost.
+== Where results go
+key: file = "../icx2027.key"
+    SECRET forever; beside this folder, with its private log.
+scores: text = "confidential"
+    "public" if everyone may see the scores of all papers; "confidential" if not: then nothing in the
+    public folder depends on them but the decisions. Frozen with the first release.
+out: file = "public"
+    The public folder: may be sent on if the line above is right.
+numbered: flag = true
+    Each release in a folder of its own there: release-1, release-2 after an amendment.
+release: text = "advice" else decisions
+    What goes out: decisions, or advice for a meeting that decides: raise, lower or leave what mean scores
+    say. Decisions then stay in the private log. Frozen with the first release.
+accepted: text = "Accept (Oral)"
+    What your system calls an accepted paper, exactly, for `export` to HotCRP, OpenReview, EasyChair and
+    CMT.
+rejected: text = "Reject"
+    And a rejected one.
+"""
+_ROW = re.compile(r"(?m)^(\S+): (\w+) = (.*?)(?: else (.*))?\n((?:    .*\n)+)")
+
+
+def _declared() -> Iterator[tuple[str, dict[str, Declaration]]]:
+    """The settings of each section; after the guarantee come its limits."""
+    names = ", ".join(name for name in GUARANTEES if name != "none")
+    text = _DECLARED.format(guarantee=Guarantee().name, guarantees=names)
+    for section in text.removeprefix("== ").split("\n== "):
+        title, _, rows = section.partition("\n")
+        declared = dict[str, Declaration]()
+        for name, kind, example, default, sentence in _ROW.findall(f"{rows}\n"):
+            value = tomllib.loads(f"example = {example}")["example"]
+            declared[name] = Declaration(kind, value, " ".join(sentence.split()), default or None)
+        if "guarantee" in declared:
+            declared |= {setting_name(name): _limit_setting(limit) for name, limit in LIMITS.items()}
+        yield title, declared
+
+
+SECTIONS: Mapping[str, Mapping[str, Declaration]] = dict(_declared())
 """What the file may set, in its order."""
 SETTINGS: Mapping[str, Declaration] = {name: row for rows in SECTIONS.values() for name, row in rows.items()}
 """What the file may set, by name."""
