@@ -156,13 +156,6 @@ def test_the_script_runs(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout.splitlines()[0], done.stderr) == (0, f"blindcal {__version__}", "")
 
 
-def test_a_demo_needs_a_folder(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("mine")
-    code, out, err = call("demo", "--out", str(tmp_path / "file"))
-    assert (code, out) == (2, "")
-    assert re.fullmatch(rf"blindcal: --out must be a .*folder.* {tmp_path / 'file'}\n", err)
-
-
 # --- `blindcal --version`: what a bug report should say, and nothing of the machine's owner.
 
 

@@ -400,23 +400,15 @@ SETTINGS = {
     'conference = ""': "column conference: must be text in quotes",
     "accept-rate = 0.3|bar = 0.5": "give only one of accept-rate, accept and bar",
     "accept-rate = 0.3|accept = 3": "give only one of accept-rate, accept and bar",
-    'accept = "0.25"': "found '0.25': for a share of the papers give accept-rate",
     'accept = "25%"': "found '25%': for a share of the papers give accept-rate",
-    'accept = "half"': "accept must be a whole number of papers, or one for each track",
     "accept = 0": "accept must be whole numbers of at least 1, found 0",
     "accept = 6": "accept 6 is every paper: then there is nothing to decide",
     "accept = 4|wait-list = 3": "accept 4 and 3 on the wait list: there are only 6 papers",
     'accept = "a=1,a=2"': "accept must name each track once",
-    'accept = "a=1,=2"': "accept must name each track once",
-    'accept = "a=1,b"': "accept must name each track once",
-    'accept = "a=1,b=x"': "accept must be a whole number of papers, or one for each track",
     'accept = "a=1,b=2"': "accept is by track, and",
     "wait-list = 3": "wait-list goes with accept",
     'grid = "1..10"': "must be on the declared grid (1, 2",
-    'grid = "10..1"': "grid must go from the lowest score up to the highest, found '10..1'",
-    'grid = "0..1001"': "grid must have at most 1,001 scores, found 1,002",
     'grid = "1-10"': "found '1-10': write 1..10",
-    'grid = "1,x"': "grid must be like 1..10 or 1,3,5, or none, found '1,x'",
 }
 
 
@@ -607,38 +599,6 @@ def test_interrupted_loses_nothing(small: SmallConference, tmp_path: Path) -> No
     assert "Traceback" not in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "key.bin"]
     decided(folder, key, tmp_path / "out")
-
-
-def marked(out: Path, key: Path, counter: int) -> Path:
-    """A published folder whose certificate names a key and a release."""
-    out.mkdir(exist_ok=True)
-    content = {"key_fingerprint": read_key(key).fingerprint, "release": counter}
-    (out / "certificate.json").write_text(json.dumps(content), encoding="utf-8")
-    return out
-
-
-def test_published_folders_show_another_key_and_a_ledger_that_is_not_whole(
-    small: SmallConference, tmp_path: Path
-) -> None:
-    """In the output folder itself, or in one that is named: refused before anything is written."""
-    folder, key = small.write(tmp_path / "in"), with_key(tmp_path / "key.bin")
-    other = with_key(tmp_path / "other.bin")
-    cases = [
-        (other, 1, "made with another key"),
-        (key, 1, "holds only 0: it is older than what was published"),
-    ]
-    for index, (maker, counter, words) in enumerate(cases):
-        shown = marked(tmp_path / f"shown{index}", maker, counter)
-        for command in (
-            arguments(folder, key, shown),
-            arguments(folder, key, tmp_path / "new", "--published", str(shown)),
-        ):
-            assert words in " ".join(refusal(*command, code=3).split())
-    assert "must hold a certificate.json" in refusal(
-        *arguments(folder, key, tmp_path / "new", "--published", str(tmp_path))
-    )
-    assert not (tmp_path / "new").exists()
-    assert not (tmp_path / "key.bin.sealed").exists()
 
 
 def test_temporaries_of_killed_runs_are_cleared(small: SmallConference, tmp_path: Path) -> None:

@@ -851,25 +851,6 @@ def test_a_committee_that_was_not_complete_is_completed_and_fitted_again(made: t
     succeed("plan", "icx")
 
 
-def test_the_scale_of_an_earlier_fit_is_kept_once_papers_are_decided(made: tuple[int, str, str]) -> None:
-    table, reviews = Path("icx/inputs/reviewers.csv"), Path("icx/inputs/reviews.csv")
-
-    def scale(path: Path) -> object:
-        return json.loads(Path(f"{path}.fit.json").read_text())["scale"]
-
-    first, wrote = scale(table), reviews.read_text()
-    Path("other.csv").write_text(re.sub(r",(\d),(\d)$", r",5,\2", wrote, count=3, flags=re.M))
-    shutil.copytree("icx", "copy")
-    shutil.copy("icx.key", "copy.key")
-    succeed("import", "copy", "other.csv", "--as", "reviews")
-    succeed("fit", "copy")
-    assert scale(Path("copy/inputs/reviewers.csv")) != first
-    succeed("decide", "icx")
-    succeed("import", "icx", "other.csv", "--as", "reviews")
-    succeed("fit", "icx")
-    assert scale(Path(str(read_folder("icx").settings["reviewers"]))) == first
-
-
 def test_new_says_of_the_fit_what_fit_says(made: tuple[int, str, str]) -> None:
     _, said, remarks = made
     _, out, err = succeed("fit", "icx")

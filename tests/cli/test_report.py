@@ -490,14 +490,6 @@ def test_the_page_of_confidential_advice_names_no_file_that_is_not_there(place: 
     assert "no paper is listed here" in page
 
 
-def test_what_was_not_decided_cannot_be_exported(place: Path) -> None:
-    exports = write_exports(place / "downloads", papers=6)
-    call("new", "icx", *options(exports, "reviews"))
-    code, _, err = call("export", "icx", "--to", "csv", "--out", "t.csv")
-    rule = "icx has no release yet: `blindcal decide icx` makes the first"
-    assert (code, err) == (2, f"blindcal: {rule}\n")
-
-
 def test_words_of_the_folder_are_for_systems_that_have_words(folder: Path) -> None:
     toml = folder / "conference.toml"
     text = toml.read_text(encoding="utf-8")

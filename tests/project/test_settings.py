@@ -352,9 +352,27 @@ def test_what_is_no_number_of_papers_is_told_how_to_write_one(text: str) -> None
         parse_paper_counts("`accept`", text)
 
 
-def test_a_number_that_was_probably_meant() -> None:
-    assert number_hint("0,25") == ": give 0.25"
-    assert number_hint("25%") == ": for 25 % give 0.25"
+@pytest.mark.parametrize(
+    ("text", "percent", "said"),
+    [
+        ("0,25", False, ": give 0.25"),
+        ("-1,5", False, ": give -1.5"),
+        ("0,125", False, ": give 0.125"),
+        ("1,000", True, ""),
+        ("12,345", False, ""),
+        ("7.5%", False, ": for 7.5 % give 0.075"),
+        ("33 %", False, ": for 33 % give 0.33"),
+        ("100", True, ": for 100 % give 1"),
+        ("25", False, ""),
+        ("0.5", True, ""),
+        ("1%", True, ""),
+        ("101", True, ""),
+        ("-5", True, ""),
+    ],
+)
+def test_what_was_probably_meant(text: str, percent: bool, said: str) -> None:
+    """A comma before three digits may be one of thousands, and 1 is a share already: nothing is guessed."""
+    assert number_hint(text, percent=percent) == said
 
 
 REQUESTED = """\
