@@ -35,8 +35,8 @@ from blindcal.project.folder import opened
 from blindcal.report.wording import quota_line
 from blindcal.verification import EARLIER, Check
 
-_SHOWN = 10
-_WORDS = {"raw": "raw", "public": "public", "chosen": "decided", "full": "full"}
+_MOST_EXPOSED = 10
+_POLICY_NAMES = {"raw": "raw", "public": "public", "chosen": "decided", "full": "full"}
 _QUESTIONS = {
     "author": "a reviewer",
     "three guesses": "in three guesses",
@@ -137,11 +137,13 @@ def say_findings(findings: Findings) -> None:
         say()
         headings = ["decisions", "bits per review", "largest rise of a best guess, in points"]
         rises = findings.largest_rise
-        table(headings, [(_WORDS[one], bits, points(rises[one])) for one, bits in findings.bits.items()])
+        table(
+            headings, [(_POLICY_NAMES[one], bits, points(rises[one])) for one, bits in findings.bits.items()]
+        )
     say()
     rows = [
         (e.paper, e.review, number(e.score, 2), points(e.before), points(e.after), points(e.rise))
-        for e in findings.exposures[:_SHOWN]
+        for e in findings.exposures[:_MOST_EXPOSED]
     ]
     table(
         ["paper", "review", "score", "scores alone", "with the decision", "largest rise"],
@@ -189,7 +191,7 @@ def _say_adversaries(findings: Sequence[Finding]) -> None:
             within = number(100 * error, 2) if error else "exact"
             rows.append((_QUESTIONS.get(question, question), baseline, *cells, within))
         say()
-        headings = ["right about", "before", *(_WORDS[name] for name in policies), "error"]
+        headings = ["right about", "before", *(_POLICY_NAMES[name] for name in policies), "error"]
         table(headings, rows, title=f"adversary: {adversary}")
     say("in percent: right before the decisions and with them, what they add, and its standard error")
 
@@ -242,7 +244,7 @@ def verify(
     facts = {"release": record.release, "checks": verification.checks, "verified": verification.agrees}
     emit_json({**facts, "settings": record.settings} if verification.agrees else facts)
     say(f"release {record.release}, the latest of conference {folder.text('conference')!r}")
-    rows = [(c.name, _result(c), c.note) for c in verification.checks]
+    rows = [(c.name, _check_result(c), c.note) for c in verification.checks]
     table(["check", "result", ""], rows)
     for check in verification.checks:
         if check.papers:
@@ -262,7 +264,7 @@ def verify(
     say(f"decided with: {settled}{exactly}")
 
 
-def _result(check: Check) -> str:
+def _check_result(check: Check) -> str:
     """How much of a check agrees; before the first release there were no decisions that could."""
     none = check.name == f"release 1: {EARLIER}" and not check.failed
     return "none" if none else f"{check.items - check.failed} of {check.items} agree"

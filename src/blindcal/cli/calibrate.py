@@ -72,10 +72,10 @@ def calibrate(
     note(*similar_id_warnings(table, str(reviews)))
     if reviewers is None and method in _KNOWN and folder is not None and folder.text("reviewers"):
         reviewers = Path(folder.text("reviewers"))
-    result = _run(table, method, reviewers, better)
+    result = _calibrated(table, method, reviewers, better)
     columns = calibrated_columns(result, accept_rate, better)
     write_table(out, columns, confidential=True)
-    report = {**_report(result, accept_rate, out), "better": better}
+    report = {**_calibration_facts(result, accept_rate, out), "better": better}
     emit_json(report)
     sizes = [count(report[f"{thing}s"], thing) for thing in ("paper", "review", "reviewer")]
     say(f"{method}: {', '.join(sizes)}; better: {better} scores")
@@ -124,7 +124,7 @@ def calibrated_columns(
     return columns
 
 
-def _run(reviews: Reviews, method: str, reviewers: Path | None, better: str) -> Calibration:
+def _calibrated(reviews: Reviews, method: str, reviewers: Path | None, better: str) -> Calibration:
     if method not in (*METHODS, *_KNOWN):
         raise InputError(f"--method must be one of {', '.join((*METHODS, *_KNOWN))}, found {method!r}")
     if (method in _KNOWN) != (reviewers is not None):
@@ -148,7 +148,7 @@ def known_reviewers(path: Path, wanted: tuple[str, ...], better: str = "high") -
     return Affine(slope, offset, np.hypot(noise, noise_se), covariance if covariance.any() else None)
 
 
-def _report(result: Calibration, accept_rate: float | None, out: Path) -> dict[str, Any]:
+def _calibration_facts(result: Calibration, accept_rate: float | None, out: Path) -> dict[str, Any]:
     report: dict[str, Any] = {
         "method": result.method,
         "papers": len(result.reviews.papers),
@@ -247,13 +247,14 @@ def _print_assessment(result: Assessment) -> None:
         ]
         table(["error in predicting a left-out score", "against raw", "90 % interval"], rows)
         say()
-    say(f"gain over raw, now: {_points(result.gain_now)}; reviewers known: {_points(result.gain_known)}")
+    now, known = _gain_words(result.gain_now), _gain_words(result.gain_known)
+    say(f"gain over raw, now: {now}; reviewers known: {known}")
     say(f"verdict: {result.verdict}: {VERDICTS[result.verdict]}")
     say(f"(smallest worthwhile gain: {100 * result.least_gain:g} in 100)")
     for remark in result.notes:
         say(f"note: {remark}")
 
 
-def _points(estimate: Estimate) -> str:
+def _gain_words(estimate: Estimate) -> str:
     low, high = 100 * estimate.low, 100 * estimate.high
     return f"{100 * estimate.value:.1f} papers in 100 ({low:.1f} to {high:.1f})"

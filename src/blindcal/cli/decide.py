@@ -34,7 +34,7 @@ from blindcal.report.wording import certified_promises, has_figures, percent
 
 _BY = {"this-year": "these reviews themselves", "file": "another method's evidence"}
 # How many of the changed papers are named; with --json, all of them.
-_SHOWN = 20
+_MOST_NAMED = 20
 
 
 def decide(
@@ -75,17 +75,17 @@ def decide(
             **work,
         )
     secret = key_of(folder, key)
-    facts = {**_facts(outcome, public), "key": secret, "sealed": ledger_folder(secret)}
+    facts = {**_release_facts(outcome, public), "key": secret, "sealed": ledger_folder(secret)}
     facts["changes"] = outcome.changes
     if amend and outcome.how == "stored":
         note("nothing changed since the latest release, so nothing was amended")
-    _print(outcome, facts)
+    _print_release(outcome, facts)
     note(*outcome.remarks)
     emit_json(facts)
     say_next("decide", folder)
 
 
-def _facts(outcome: Outcome, out: Path) -> dict[str, Any]:
+def _release_facts(outcome: Outcome, out: Path) -> dict[str, Any]:
     return {
         "how": outcome.how,
         "release": outcome.record.release,
@@ -96,7 +96,7 @@ def _facts(outcome: Outcome, out: Path) -> dict[str, Any]:
     }
 
 
-def _print(outcome: Outcome, facts: dict[str, Any]) -> None:
+def _print_release(outcome: Outcome, facts: dict[str, Any]) -> None:
     how = {
         "new": "decided",
         "stored": "already decided: the stored decisions are returned, nothing was drawn",
@@ -138,7 +138,7 @@ def _say_figures(certificate: dict[str, Any]) -> None:
             say(promise)
         return
     say(f"better: {certificate['better']} scores; calibration: {certificate['calibration_fit']['verdict']}")
-    say(_promise(certificate))
+    say(_guarantee_line(certificate))
     say(
         f"chance of naming a reviewer: {percent(certificate['success_scores_only'])} "
         f"from the scores alone, {percent(certificate['success'])} with the decisions"
@@ -158,14 +158,14 @@ def waiting(certificate: dict[str, Any]) -> str:
     return f", {number:,} on the wait list" if number else ""
 
 
-def _promise(certificate: dict[str, Any]) -> str:
+def _guarantee_line(certificate: dict[str, Any]) -> str:
     """The guarantee in one line; what several decisions on a paper add up to is stated apart from each."""
     twice, among = certificate["decided_again"], certificate["limits"].get("among")
     name = f"{certificate['guarantee']}{'' if among is None else f', among {among}'}"
     if not twice["papers"]:
-        return f"guarantee: {name}, epsilon {_shown(certificate['epsilon'])}"
+        return f"guarantee: {name}, epsilon {_limit_text(certificate['epsilon'])}"
     limit = certificate["limits"]["epsilon"]
-    each = "without a limit" if limit is None else f"at most {_shown(limit)}"
+    each = "without a limit" if limit is None else f"at most {_limit_text(limit)}"
     again = f"{count(twice['papers'], 'paper')} decided again from public data"
     return f"guarantee: {name}, epsilon {each} for each paper's one draw ({again})"
 
@@ -189,9 +189,9 @@ def _print_changes(changes: Changes, papers: int) -> None:
     say(f"{count(len(changes.decided), 'paper')} decided now, {kept} kept {theirs}")
     for why, which in kinds:
         if which:
-            more = f" and {len(which) - _SHOWN} more" if len(which) > _SHOWN else ""
-            say(f"  {why}: {', '.join(which[:_SHOWN])}{more}")
+            more = f" and {len(which) - _MOST_NAMED} more" if len(which) > _MOST_NAMED else ""
+            say(f"  {why}: {', '.join(which[:_MOST_NAMED])}{more}")
 
 
-def _shown(value: float | str) -> str:
+def _limit_text(value: float | str) -> str:
     return value if isinstance(value, str) else number_text(value)

@@ -37,7 +37,7 @@ def demo(out: Path = option("Folder to leave behind.", default=Path("demo-out"))
     drawn, key = example(PAPERS), key_beside(out)
     if out.exists() and not (out / FILE).exists():
         raise InputError(f"--out must be a new folder, or one that an earlier run made, found {out}")
-    _make(drawn, out)
+    _make_folder(drawn, out)
     folder, cores = read_folder(out), available_cores()
     outcome, release = decide_folder(folder, workers=cores, progress=progress)
     # The page about the release lies beside it in the public folder; the first run writes it.
@@ -45,7 +45,8 @@ def demo(out: Path = option("Folder to leave behind.", default=Path("demo-out"))
     if not report.exists():
         write_bytes(report, report_release(folder, release, workers=cores, progress=progress).html.encode())
     record = outcome.record
-    gained, counts = recorded_answer(record), _wrong(drawn, record.decisions, track_level(record.bar, ""))
+    gained = recorded_answer(record)
+    counts = _wrong_decisions(drawn, record.decisions, track_level(record.bar, ""))
     facts = {"folder": out, "how": outcome.how, "report": report, "wrong": counts}
     emit_json({**facts, "certificate": outcome.certificate})
     say(f"A simulated conference: {PAPERS} papers with {REVIEWS} reviews each. Some reviewers are strict,")
@@ -72,20 +73,21 @@ def demo(out: Path = option("Folder to leave behind.", default=Path("demo-out"))
     say(f"Now open {report} in a browser: what was promised, what was gained, how to check it.")
     say(f"The table for a meeting: blindcal report {out} --papers --out papers.html")
     say("History gains more. The same conference with what past years tell of its reviewers:")
-    given = (f"--{name} {out / folder / name}.csv" for name, folder in _GIVEN.items())
+    given = (f"--{name} {out / folder / name}.csv" for name, folder in _CALIBRATION_FILES.items())
     say(f"  blindcal new history2027 {' '.join(given)} --accept 25% --scores public")
 
 
 HISTORY = "history"
 """The folder of the demo with what past years would tell."""
 # What `blindcal new` takes for a calibration from past years, by where it lies.
-_GIVEN = {"reviews": INPUTS, "reviewers": HISTORY, "pools": HISTORY}
+_CALIBRATION_FILES = {"reviews": INPUTS, "reviewers": HISTORY, "pools": HISTORY}
 
 
-def _make(drawn: SimulatedConference, out: Path) -> None:
+def _make_folder(drawn: SimulatedConference, out: Path) -> None:
     """Make the folder from one file; that of an earlier run must have the same files."""
     files = {
-        Path(_GIVEN[name.removesuffix(".csv")], name): data for name, data in example_files(drawn).items()
+        Path(_CALIBRATION_FILES[name.removesuffix(".csv")], name): data
+        for name, data in example_files(drawn).items()
     }
     if not out.exists():
         with TemporaryDirectory() as scratch:
@@ -102,7 +104,7 @@ def _make(drawn: SimulatedConference, out: Path) -> None:
             raise RefusedError(f"{out / name} is not the demo's: give another --out folder")
 
 
-def _wrong(drawn: SimulatedConference, decisions: str, bar: float) -> dict[str, int]:
+def _wrong_decisions(drawn: SimulatedConference, decisions: str, bar: float) -> dict[str, int]:
     """Papers decided wrongly: only a simulated conference knows its papers' qualities."""
     rows = list(csv.DictReader(io.StringIO(decisions)))
     good = (drawn.quality > bar).tolist()

@@ -81,10 +81,10 @@ def fit(
     fitted = made.fitted
     if picture is not None:
         draw_fit(fitted, picture)
-    facts = {**_facts(fitted, made.out), "found": made.people.found if made.people else None}
+    facts = {**_fit_facts(fitted, made.out), "found": made.people.found if made.people else None}
     if what_if and (reviews := folder_reviews(conference)) is not None:
         facts["what_if"] = fitted.prospects(expected_rate(conference, reviews))
-    _print(fitted, facts, made.people)
+    _print_fit(fitted, facts, made.people)
     note(*made.remarks)
     emit_json(facts)
     say_next_step(folder)
@@ -105,7 +105,7 @@ def expected_rate(folder: Folder, reviews: Reviews) -> float:
     return share if 0.0 < share < 1.0 else DEFAULT_RATE
 
 
-def _facts(fitted: Fitted, out: Path) -> dict[str, Any]:
+def _fit_facts(fitted: Fitted, out: Path) -> dict[str, Any]:
     """The figures of a fit; no reviewer is named."""
     checks = fitted.checks
     return {
@@ -124,7 +124,7 @@ def _facts(fitted: Fitted, out: Path) -> dict[str, Any]:
     }
 
 
-def _print(fitted: Fitted, facts: dict[str, Any], committee: MatchedPeople | None) -> None:
+def _print_fit(fitted: Fitted, facts: dict[str, Any], committee: MatchedPeople | None) -> None:
     say(CONFIDENTIAL)
     checks = fitted.checks
     reviews, people = count(facts["past_reviews"], "past review"), count(checks.reviewers, "reviewer")

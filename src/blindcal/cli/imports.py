@@ -50,7 +50,7 @@ CODES_WARNING = (
 )
 _UNITS: Mapping[str, Unit] = {"reviewer": "reviewer", "member": "member"}
 T = TypeVar("T")
-_LABELS = {"reviews_a_paper": "reviews per paper"}
+_FACT_LABELS = {"reviews_a_paper": "reviews per paper"}
 _PAST_BETTER = "were {better} scores the better ones in each of these years? Name others"
 _BETTER = {"high": "high scores", "low": "low scores"}
 
@@ -179,12 +179,12 @@ def import_(
     reviews, made = _reviews_after(conference, brought), None
     if not dry_run:
         write_import(conference, brought, codes)
-        made = _fitted(read_folder(folder), sources)
+        made = _fit_if_ready(read_folder(folder), sources)
     note(*brought.remarks, *(() if made is None else made.remarks), *(() if dry_run else brought.refusals))
     places = [folder / path for path in brought.places.values()]
     emit_json(
         {
-            **_report(folder, brought, made),
+            **_import_facts(folder, brought, made),
             "files": [{"file": source.path, "as": source.kind} for source in sources],
             "wrote": [] if dry_run else places,
             "would_write": places if dry_run else [],
@@ -194,7 +194,7 @@ def import_(
             **({} if reviews is None else {"reviews": _review_facts(reviews)}),
         }
     )
-    _print(conference, brought, codes, dry_run)
+    _print_import(conference, brought, codes, dry_run)
     _print_fit(made)
     if dry_run and reviews is not None:
         _print_reviews(reviews, conference.text("better"))
@@ -208,7 +208,7 @@ def import_(
         say_next_step(folder, refit=refit, refused=bool(brought.refusals))
 
 
-def _fitted(folder: Folder, sources: Sequence[Source]) -> FolderFit | None:
+def _fit_if_ready(folder: Folder, sources: Sequence[Source]) -> FolderFit | None:
     """The reviewers of a folder, fitted if all that it takes is there; what stands in the way is noted."""
     if not fit_follows(folder, sources):
         return None
@@ -231,14 +231,14 @@ def _choices(
 ) -> Choices:
     """How exports are read if their content leaves it open, by the options."""
     return Choices(
-        format=None if system is None else _known("--system", system, FORMATS).NAME,
+        format=None if system is None else _checked_word("--system", system, FORMATS).NAME,
         score_field=score_field,
         columns={} if columns is None else columns_of(columns),
         best_first=() if best_first is None else _best_to_worst(best_first),
         layout="" if layout is None else layout,
         latest=latest,
         people=read_maps({str(path): read_bytes(path) for path in people}) if people else None,
-        unit=_known("--unit", unit, _UNITS),
+        unit=_checked_word("--unit", unit, _UNITS),
     )
 
 
@@ -249,7 +249,7 @@ def _best_to_worst(text: str) -> tuple[str, ...]:
     return order
 
 
-def _known(option: str, text: str, known: Mapping[str, T]) -> T:
+def _checked_word(option: str, text: str, known: Mapping[str, T]) -> T:
     if text not in known:
         raise InputError(f"{option} must be one of {', '.join(known)}, found {text!r}")
     return known[text]
@@ -264,7 +264,7 @@ def _reviews_after(folder: Folder, brought: FolderImport) -> Reviews | None:
     return None if reviews is None else reviews.without({**folder.withdrawn, **brought.withdrawn})
 
 
-def _report(folder: Path, brought: FolderImport, fit: FolderFit | None) -> dict[str, Any]:
+def _import_facts(folder: Path, brought: FolderImport, fit: FolderFit | None) -> dict[str, Any]:
     """What files were taken for and hold, as `new` and `import` report it with --json."""
     contents = brought.contents
     facts: dict[str, Any] = {
@@ -283,7 +283,7 @@ def _report(folder: Path, brought: FolderImport, fit: FolderFit | None) -> dict[
     return facts
 
 
-def _print(folder: Folder, brought: FolderImport, codes: Path | None, dry_run: bool) -> None:
+def _print_import(folder: Folder, brought: FolderImport, codes: Path | None, dry_run: bool) -> None:
     for source in brought.sources:
         say(f"{source.path}: {source.kind}")
     _print_contents(brought)
@@ -369,19 +369,22 @@ def _review_facts(reviews: Reviews) -> dict[str, object]:
 
 def _print_reviews(reviews: Reviews, better: str) -> None:
     say(CONFIDENTIAL)
-    facts = {**_review_facts(reviews), "grid": _grid(reviews), "better": _BETTER.get(better, better)}
-    table(("", ""), [(_LABELS.get(name, name.replace("_", " ")), _shown(v)) for name, v in facts.items()])
+    facts = {**_review_facts(reviews), "grid": _grid_words(reviews), "better": _BETTER.get(better, better)}
+    table(
+        ("", ""),
+        [(_FACT_LABELS.get(name, name.replace("_", " ")), _fact_text(v)) for name, v in facts.items()],
+    )
 
 
-def _grid(reviews: Reviews) -> str:
+def _grid_words(reviews: Reviews) -> str:
     if not reviews.grid_declared and len(scores := np.unique(reviews.score)) == 1:
         return f"all scores are {number_text(float(scores[0]))}"
     if reviews.grid is not None:
-        return _shown(reviews.grid)
+        return _fact_text(reviews.grid)
     return "none: any number can be given" if reviews.grid_declared else "none: scores look continuous"
 
 
-def _shown(value: object) -> str:
+def _fact_text(value: object) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -401,7 +404,7 @@ _KEY_ADVICE = (
     "stand but can no longer be checked or amended; deciding again with a new key would draw again.",
 )
 # `plan` says more precisely whether calibration is worth it; here it is estimated for so many seconds.
-_SECONDS = 5.0
+_ANSWER_SECONDS = 5.0
 
 
 def new(
@@ -493,8 +496,8 @@ def new(
         progress=progress,
     )
     brought, fit = made.brought, made.fit
-    facts = {**_report(folder, brought, fit), **_new_facts(made)}
-    facts["advice"] = answer_words(folder_answer(read_folder(folder), seconds=_SECONDS))
+    facts = {**_import_facts(folder, brought, fit), **_new_facts(made)}
+    facts["advice"] = answer_words(folder_answer(read_folder(folder), seconds=_ANSWER_SECONDS))
     note(*brought.remarks, *(() if fit is None else fit.remarks), *brought.refusals)
     emit_json(facts)
     _print_contents(brought)

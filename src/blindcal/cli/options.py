@@ -58,17 +58,17 @@ def conference_folders(incomplete: str) -> list[str]:
 
 def decimal(text: str | float) -> float:
     """One number, in the grammar of tables: the parser of an option (whose default is a number already)."""
-    return _parsed(text, Column("value", "number"))
+    return _parsed_number(text, Column("value", "number"))
 
 
 def whole(text: str | int) -> int:
     """One whole number: the parser of an option that counts something."""
-    return int(_parsed(text, Column("value", "integer")))
+    return int(_parsed_number(text, Column("value", "integer")))
 
 
 def probability(text: str | float) -> float:
     """One number in [0, 1]: the parser of an option that is a chance or a share."""
-    return _parsed(text, Column("value", "number", low=0.0, high=1.0))
+    return _parsed_number(text, Column("value", "number", low=0.0, high=1.0))
 
 
 def share(text: str | float) -> float:
@@ -81,7 +81,7 @@ def share(text: str | float) -> float:
     return value
 
 
-def _parsed(text: str | float, column: Column) -> float:
+def _parsed_number(text: str | float, column: Column) -> float:
     if not isinstance(text, str):
         return text
     if (problem := cell_problem(text, column)) is not None:
@@ -183,11 +183,11 @@ def reviewer_pair(texts: Sequence[str], noise: float) -> tuple[Reviewer, Reviewe
     """Reviewer 1 and reviewer 2 as given by `--reviewer`, twice."""
     if len(texts) != 2:
         raise InputError(f"--reviewer must be given twice, found {len(texts)}")
-    first, second = (_reviewer(text, noise) for text in texts)
+    first, second = (_reviewer_of(text, noise) for text in texts)
     return first, second
 
 
-def _reviewer(text: str, noise: float) -> Reviewer:
+def _reviewer_of(text: str, noise: float) -> Reviewer:
     name, colon, rest = text.rpartition(":")
     name = name if colon else "affine"
     if name not in _KINDS:

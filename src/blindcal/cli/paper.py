@@ -27,7 +27,7 @@ from blindcal.paper.drawing import COLUMNS, Figure, render
 from blindcal.paper.figures import FIGURES, figure
 from blindcal.paper.theorems import algorithm_1, algorithm_3, setting, theorem_4_2, theorem_4_5, to_letters
 
-_WHAT = ("items", "letters", "figure", "table", "all")
+_MAKES = ("items", "letters", "figure", "table", "all")
 
 
 def paper(
@@ -73,31 +73,31 @@ def paper(
     if what == "letters":
         _say_letters(reviewer or [], scores, noise, max_error)
         return
-    names, forms = _chosen(what, name), formats.split(",")
+    names, forms = _chosen_figures(what, name), formats.split(",")
     if unknown := [form for form in forms if form not in PICTURE_FORMATS]:
         raise InputError(f"--format must be among {', '.join(PICTURE_FORMATS)}, found {unknown[0]!r}")
     if out is None and what != "table":
         raise InputError(f"`paper {what}` writes files: give a folder with --out")
     with hired(processes, None) as work:
         figures = [figure(each, trials, seed, work["workers"]) for each in names]
-    files = {} if out is None else _files(figures, what, forms, out)
+    files = {} if out is None else _figure_files(figures, what, forms, out)
     if taken := [path for path in files if path.exists()]:
         raise InputError(f"{taken[0]} exists: choose another folder, or remove it")
     for path, data in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(path, data)
-    emit_json({"files": list(map(str, files)), "figures": list(map(_report, figures))})
+    emit_json({"files": list(map(str, files)), "figures": list(map(_figure_facts, figures))})
     for path in files:
         say(str(path))
     if not files:
-        say(_table(figures[0]).rstrip("\n"))
+        say(_csv_text(figures[0]).rstrip("\n"))
 
 
 def _say_letters(reviewers: list[str], scores: str | None, noise: float, max_error: float | None) -> None:
     if len(reviewers) != 2 or scores is None:
         raise InputError("`paper letters` needs --reviewer a,b twice and --scores s1,s2")
-    (a_1, b_1), (a_2, b_2) = (_two("--reviewer", text) for text in reviewers)
-    S = _two("--scores", scores)
+    (a_1, b_1), (a_2, b_2) = (_two_numbers("--reviewer", text) for text in reviewers)
+    S = _two_numbers("--scores", scores)
     belief = setting(S, a_1=a_1, b_1=b_1, a_2=a_2, b_2=b_2, sigma=noise)
     allowed = 1.0 if max_error is None else max_error
     line, chosen = (
@@ -116,16 +116,16 @@ def _say_letters(reviewers: list[str], scores: str | None, noise: float, max_err
         say(f"{name:<9} {text}")
 
 
-def _two(option: str, text: str) -> tuple[float, float]:
+def _two_numbers(option: str, text: str) -> tuple[float, float]:
     values = decimals(option, text)
     if len(values) != 2:
         raise InputError(f"{option} {text!r}: must be two numbers, found {len(values)}")
     return values[0], values[1]
 
 
-def _chosen(what: str, name: str | None) -> list[str]:
-    if what not in _WHAT:
-        raise InputError(f"what to make must be one of {', '.join(_WHAT)}, found {what!r}")
+def _chosen_figures(what: str, name: str | None) -> list[str]:
+    if what not in _MAKES:
+        raise InputError(f"what to make must be one of {', '.join(_MAKES)}, found {what!r}")
     if what == "all":
         if name is not None:
             raise InputError(f"`paper all` takes no number, found {name!r}")
@@ -135,18 +135,18 @@ def _chosen(what: str, name: str | None) -> list[str]:
     return [name]
 
 
-def _files(figures: list[Figure], what: str, forms: list[str], out: Path) -> dict[Path, bytes]:
+def _figure_files(figures: list[Figure], what: str, forms: list[str], out: Path) -> dict[Path, bytes]:
     """All that is to be written; nothing is written before everything could be made."""
     files: dict[Path, bytes] = {}
     for drawing in figures:
         if what != "table":
             files |= {out / f"figure_{drawing.name}.{form}": render(drawing, form) for form in forms}
         if what != "figure":
-            files[out / f"figure_{drawing.name}.csv"] = _table(drawing).encode()
+            files[out / f"figure_{drawing.name}.csv"] = _csv_text(drawing).encode()
     return files
 
 
-def _table(drawing: Figure) -> str:
+def _csv_text(drawing: Figure) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -156,7 +156,7 @@ def _table(drawing: Figure) -> str:
     return text.getvalue()
 
 
-def _report(drawing: Figure) -> dict[str, object]:
+def _figure_facts(drawing: Figure) -> dict[str, object]:
     corners = [
         {"panel": panel.title, "name": c.name, "meaning": c.meaning, "x": c.x, "y": c.y}
         for panel in drawing.panels

@@ -155,12 +155,12 @@ def plan(
             if out is not None:
                 _write_page(out, planned, answer, work, hidden=hidden)
             if audit:
-                findings = _audited(planned)
+                findings = _planned_findings(planned)
                 say()
                 say_findings(findings)
     note(*(answer if planned is None else planned).remarks)
     more = {} if findings is None else {"audit": facts_of(findings)}
-    emit_json({**_facts(answer, request, planned), **sealed, "notes": [], **more})
+    emit_json({**_plan_facts(answer, request, planned), **sealed, "notes": [], **more})
     if out is not None and planned is not None:
         say(f"wrote {out}; open it in any browser, or print it from there")
         if hidden:
@@ -249,7 +249,7 @@ def _write_page(out: Path, planned: Plan, answer: Answer, work: Work, *, hidden:
     requested = {"conference": request.conference, "guarantee": own.name, "limits": limits}
     requested |= {"scores": request.scores, "source": request.source}
     assumed = [*ASSUMED, *(ASSUMED_OF_A_LIST if exactly else ())]
-    content = {**_facts(answer, request, planned), **requested, **exactly, "assumptions": assumed}
+    content = {**_plan_facts(answer, request, planned), **requested, **exactly, "assumptions": assumed}
     made = page(Report(content, survey=replace(stands, menu=answer.menu), confidential=hidden))
     write_bytes(out, made.encode(), confidential=hidden)
 
@@ -266,7 +266,7 @@ def _shared_facts(answer: Answer | LevelAnswer, request: Request, bar: LevelByTr
     }
 
 
-def _facts(answer: Answer, request: Request, planned: Plan | None) -> dict[str, Any]:
+def _plan_facts(answer: Answer, request: Request, planned: Plan | None) -> dict[str, Any]:
     """The answer as JSON has it; with the numbers of the certificate if every paper is planned."""
     return {
         **_shared_facts(answer, request, answer.bar),
@@ -278,7 +278,7 @@ def _facts(answer: Answer, request: Request, planned: Plan | None) -> dict[str, 
     }
 
 
-def _audited(planned: Plan) -> Findings:
+def _planned_findings(planned: Plan) -> Findings:
     # Adversaries take a while to load, and most plans have none.
     from blindcal.adversaries.findings import findings_of, planned_views
 

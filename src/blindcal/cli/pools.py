@@ -24,7 +24,7 @@ from blindcal.project.contents import INPUTS
 from blindcal.project.imports import decided, edited_settings, free_place
 from blindcal.project.settings import FILE, Folder, read_folder
 
-_FILE = "pools.csv"
+_POOLS_FILE = "pools.csv"
 
 
 def pools(
@@ -55,9 +55,9 @@ def pools(
     conference = read_folder(folder)
     if decided(conference):
         raise RefusedError(f"papers were decided in {folder}: who may have reviewed them stays as it was")
-    conflicts = _conflicts(conference)
+    conflicts = _folder_conflicts(conference)
     assumed = assumed_pools(read_similarity(similarity), assume, per_paper, conflicts)
-    place, sizes = _write(conference, assumed), [len(pool) for pool in assumed.values()]
+    place, sizes = _write_pools(conference, assumed), [len(pool) for pool in assumed.values()]
     low, median, high = min(sizes), float(np.median(sizes)), max(sizes)
     emit_json(
         {
@@ -76,13 +76,13 @@ def pools(
     say(f"pools of the folder from now on: {place}")
 
 
-def _conflicts(folder: Folder) -> set[tuple[str, str]]:
+def _folder_conflicts(folder: Folder) -> set[tuple[str, str]]:
     """The conflicts of a folder: its pools, or what was in their place before pools were written."""
     lists = (folder.text("pools") or EVERYONE, folder.path / INPUTS / "conflicts.csv")
     return next((conflicts for source in lists if (conflicts := conflicts_in(source))), set())
 
 
-def _write(folder: Folder, assumed: Pools) -> Path:
+def _write_pools(folder: Folder, assumed: Pools) -> Path:
     """Write the pools, which become those of the folder; earlier ones are kept."""
     rows = [(paper, name, chance) for paper, pool in assumed.items() for name, chance in pool.items()]
     data = format_table(dict(zip(("paper", "reviewer", "probability"), zip(*rows, strict=True), strict=True)))
@@ -90,9 +90,9 @@ def _write(folder: Folder, assumed: Pools) -> Path:
         current = Path(folder.text("pools") or EVERYONE)
         if current.is_file() and current.read_bytes() == data:
             return current
-        place = f"{INPUTS}/{_FILE}"
+        place = f"{INPUTS}/{_POOLS_FILE}"
         if (folder.path / place).exists():
-            place = free_place(folder.path, _FILE)
+            place = free_place(folder.path, _POOLS_FILE)
         target, text = folder.path / place, edited_settings(folder.path, {"pools": place})
         for parent in (folder.path / INPUTS, target.parent):
             make_folder(parent)

@@ -113,17 +113,17 @@ class FolderContents:
             }
         data = {f"{name}.csv": format_table(table) for name, table in tables.items() if any(table.values())}
         for name, path in self.files.items():
-            data |= _copied(f"{name}.csv", path)
+            data |= _file_with_companions(f"{name}.csv", path)
         for name, past in self.past.items():
             file = f"past/{name}.csv"
             if isinstance(past, Path):
-                data |= _copied(file, past)
+                data |= _file_with_companions(file, past)
             else:
                 data[file] = format_table(past.columns(names=True))
         return data
 
 
-def _copied(name: str, path: Path) -> dict[str, bytes]:
+def _file_with_companions(name: str, path: Path) -> dict[str, bytes]:
     """A file as it is, and beside it what its calibration was fitted on, or what its sums promise."""
     there = [side for side in (fit_record_path(path), statement_path(path)) if os.path.exists(side)]
     companions = {f"{name}{side.removeprefix(os.fspath(path))}": read_bytes(side) for side in there}
@@ -158,7 +158,7 @@ def file_kind(path: Path, choices: Choices, *, has_reviews: bool) -> str:
     """
     if has_share_statement(path):
         return "past"
-    opened = _opened(path)
+    opened = _opened_export(path)
     # A list of conflicts may look like reviews; a workbook of many tables is an export, though it has lists.
     sheet = opened.sheets[0] if len(opened.sheets) == 1 else None
     if team_sheet(opened) is not None or (sheet is not None and committee_table(opened) is not None):
@@ -193,7 +193,7 @@ def resolved_kinds(
     for path in paths:
         # A list of assignments beside reviews says which of them are metareviews.
         beside = kind in ("reviews", "past") and len(paths) > 1
-        own = "assignments" if beside and read_metareviews(_opened(path)) is not None else kind
+        own = "assignments" if beside and read_metareviews(_opened_export(path)) is not None else kind
         if own is None and (choices.columns or choices.format or choices.layout) and not has_reviews:
             own = "reviews"
         own = own or file_kind(path, choices, has_reviews=has_reviews)
@@ -212,7 +212,7 @@ def check_sources(sources: Sequence[Source]) -> None:
         raise InputError("give `conflicts` or `pools`, not both: either says who may have reviewed")
 
 
-def _opened(path: Path) -> OpenedExport:
+def _opened_export(path: Path) -> OpenedExport:
     return open_export(read_bytes(path, MAX_EXPORT), str(path))
 
 
@@ -264,7 +264,7 @@ def _committee(lists: Mapping[str, bytes], people: Mapping[str, str] | None) -> 
 
 def metareviews_in(path: Path) -> frozenset[tuple[str, str]]:
     """Paper and reviewer of each metareview in HotCRP's list of assignments."""
-    marked = read_metareviews(_opened(path))
+    marked = read_metareviews(_opened_export(path))
     if marked is None:
         raise InputError(f"{path} must be HotCRP's list of assignments: paper, action, email")
     return marked
@@ -289,7 +289,7 @@ def _read_past(path: Path, choices: Choices) -> Imported | Path:
     That is so if it has the sums that a conference shared, or several conferences in one table.
     """
     data = read_bytes(path, MAX_EXPORT)
-    if has_share_statement(path) or {*_OWN_COLUMNS, "conference"} <= _header(data):
+    if has_share_statement(path) or {*_OWN_COLUMNS, "conference"} <= _header_names(data):
         past_table(path)
         return path
     return import_past(data, str(path), choices)
@@ -300,7 +300,7 @@ def import_past(data: bytes, file: str, choices: Choices) -> Imported:
 
     The form may have had another field then: what the scores were taken from is said for each year.
     """
-    own = _OWN_COLUMNS <= _header(data) <= {*FIELDS, "conference"}
+    own = _OWN_COLUMNS <= _header_names(data) <= {*FIELDS, "conference"}
     try:
         return import_reviews(data, file, Choices(people=choices.people) if own else choices)
     except MissingFieldError:
@@ -314,7 +314,7 @@ def past_table(past: Imported | Path) -> Reviews | SharedSums:
     return read_shared_sums(past) if has_share_statement(past) else Reviews.read(past)
 
 
-def _header(data: bytes) -> set[str]:
+def _header_names(data: bytes) -> set[str]:
     header = data[:1_000].partition(b"\n")[0].decode(errors="replace")
     return {name.strip().casefold() for name in header.split(",")}
 

@@ -70,9 +70,9 @@ def decide_folder(
             distinct_papers=folder.settings.get("distinct-papers") is True,
             **work,
         )
-    return FolderRelease(outcome, _public(folder, outcome.record.release))
+    return FolderRelease(outcome, _release_path(folder, outcome.record.release))
 
 
-def _public(folder: Folder, release: int) -> Path:
+def _release_path(folder: Folder, release: int) -> Path:
     out = Path(folder.required("out"))
     return release_folder(out, release) if folder.numbered else out

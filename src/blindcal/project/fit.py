@@ -82,7 +82,7 @@ def fit_folder(folder: Folder, **work: Unpack[FitWork]) -> FolderFit:
         scale=_kept_scale(current) if frozen else None,
         **work,
     )
-    out = _written(fitted, folder, current, out)
+    out = _write_calibration(fitted, folder, current, out)
     if people is not None and people.pairs:
         listing = people_listing(out)
         write_table(listing, people.columns(), confidential=True, replace=True)
@@ -111,7 +111,7 @@ def _past_tables(folder: Folder) -> dict[str, Reviews | SharedSums]:
     return {path: past_table(Path(path)) for path in folder.past}
 
 
-def _written(fitted: Fitted, folder: Folder, current: Path, out: Path) -> Path:
+def _write_calibration(fitted: Fitted, folder: Folder, current: Path, out: Path) -> Path:
     """Write the calibration, and return where it is: an equal one that papers were decided with stays."""
     if out == current:
         fitted.write(out, replace=True)

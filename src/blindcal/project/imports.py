@@ -134,20 +134,22 @@ def read_import(
         if "pools" not in contents.files and not contents.conflicts:
             own = folder.text("pools")
             refuse_other_papers(own, papers_in(own) if os.path.isfile(own) else (), this_year.papers)
-        remarks += (*reuse_warnings([*_earlier(folder, contents), *past_footprints(contents)], this_year),)
+        pasts = [*_kept_fingerprints(folder, contents), *past_footprints(contents)]
+        remarks += (*reuse_warnings(pasts, this_year),)
     statuses = {**({} if imported is None else imported.withdrawn), **_statuses(sources, this_year)}
     papers = () if this_year is None else this_year.papers
-    gone = left_out(statuses, papers, keep, _released(folder)) if statuses or imported is not None else {}
-    withdrawn = {paper: status for paper, status in gone.items() if paper not in folder.withdrawn}
+    if statuses or imported is not None:
+        statuses = left_out(statuses, papers, keep, _released_papers(folder))
+    withdrawn = {paper: status for paper, status in statuses.items() if paper not in folder.withdrawn}
     remarks += (*_restored_remarks(folder, contents), *_left_remarks(folder, contents))
     remarks += _evidence_remarks(folder, contents, this_year, {**folder.withdrawn, **withdrawn})
-    places, unchanged = _places(folder, contents.data)
-    named = input_settings(places, [_relative(folder, path) for path in folder.past])
+    places, unchanged = _file_places(folder, contents.data)
+    named = input_settings(places, [_folder_relative(folder, path) for path in folder.past])
     if named.keys() & {"past", "reviewers"}:
         named = {**{k: v for k, v in CALIBRATED.items() if k not in folder.settings}, **named}
-    settings |= {name: value for name, value in named.items() if not _names_already(folder, name, value)}
+    settings |= {name: value for name, value in named.items() if not _is_set_already(folder, name, value)}
     written = {name: target for name, target in places.items() if name not in unchanged}
-    looked, refusals = _checked(folder, contents, this_year, sources, {**folder.withdrawn, **withdrawn})
+    looked, refusals = _plan_checks(folder, contents, this_year, sources, {**folder.withdrawn, **withdrawn})
     known, names = (None, {}) if coding is None else (coding.codes, coding.names)
     remarks = (*remarks, *looked)
     return FolderImport(
@@ -225,7 +227,7 @@ def edited_settings(folder: Path, settings: Mapping[str, Value | None], notes: N
     file = folder / FILE
     text = with_settings(decode_utf8(read_bytes(file), str(file)), settings)
     for table, lines in (notes or {}).items():
-        text = _noted(text, table, lines) if lines else text
+        text = _with_paper_lines(text, table, lines) if lines else text
     # An inline table, say, cannot be replaced line by line.
     try:
         content = tomllib.loads(text)
@@ -242,7 +244,7 @@ def edited_settings(folder: Path, settings: Mapping[str, Value | None], notes: N
     return text
 
 
-def _noted(text: str, table: str, lines: Mapping[str, str | None]) -> str:
+def _with_paper_lines(text: str, table: str, lines: Mapping[str, str | None]) -> str:
     """The text with these lines about papers under the heading of a table, in place of others about them."""
     parts = re.split(r"(?m)^(?=[ \t]*\[)", text)
     places = [index for index, part in enumerate(parts) if part.lstrip().startswith(f"[{table}]")]
@@ -250,12 +252,12 @@ def _noted(text: str, table: str, lines: Mapping[str, str | None]) -> str:
         places, parts = [len(parts) + 1], [*parts, "\n", f"[{table}]\n"]
     heading, *others = parts[places[0]].splitlines()
     added = [f"{toml_value(paper)} = {toml_value(line)}" for paper, line in lines.items() if line is not None]
-    kept = [line for line in others if _noted_paper(line) not in lines]
+    kept = [line for line in others if _paper_of_line(line) not in lines]
     parts[places[0]] = "".join(f"{line}\n" for line in (heading, *added, *kept))
     return "".join(parts)
 
 
-def _noted_paper(line: str) -> str | None:
+def _paper_of_line(line: str) -> str | None:
     try:
         return next(iter(tomllib.loads(line)), None)
     except tomllib.TOMLDecodeError:
@@ -352,7 +354,7 @@ def folder_reviews(folder: Folder) -> Reviews | None:
     return Reviews.read(folder.text("reviews"), grid=folder.grid)
 
 
-def _earlier(folder: Folder, contents: FolderContents) -> list[Fingerprint]:
+def _kept_fingerprints(folder: Folder, contents: FolderContents) -> list[Fingerprint]:
     """The digests of the past reviews that the folder has and that stay."""
     kept = [path for path in map(Path, folder.past) if path.stem not in contents.past]
     return [
@@ -362,13 +364,13 @@ def _earlier(folder: Folder, contents: FolderContents) -> list[Fingerprint]:
     ]
 
 
-def _relative(folder: Folder, path: str) -> str:
+def _folder_relative(folder: Folder, path: str) -> str:
     """A file as conference.toml names it."""
     base = os.path.realpath(folder.path) if folder.path.is_symlink() else folder.path
     return Path(os.path.relpath(path, base)).as_posix()
 
 
-def _places(folder: Folder, data: Mapping[str, bytes]) -> tuple[dict[str, str], set[str]]:
+def _file_places(folder: Folder, data: Mapping[str, bytes]) -> tuple[dict[str, str], set[str]]:
     """Where each file goes, relative to the folder, and which of them the folder has already."""
     places, unchanged = dict[str, str](), set[str]()
     for table in [name for name in data if name.endswith(".csv")]:
@@ -382,7 +384,7 @@ def _places(folder: Folder, data: Mapping[str, bytes]) -> tuple[dict[str, str], 
                 for path, content in paths.items()
             )
 
-        current, plain = _current(folder, table), f"{INPUTS}/{table}"
+        current, plain = _current_file(folder, table), f"{INPUTS}/{table}"
         if current is not None and same(current):
             target = current
             unchanged |= {f"{table}{end}" for end in ends}
@@ -392,21 +394,21 @@ def _places(folder: Folder, data: Mapping[str, bytes]) -> tuple[dict[str, str], 
     return places, unchanged
 
 
-def _current(folder: Folder, table: str) -> str | None:
+def _current_file(folder: Folder, table: str) -> str | None:
     """The file that conference.toml names for a table of `inputs`, relative to the folder; None without."""
     name = Path(table).stem
     if table.startswith("past/"):
         path = next((path for path in folder.past if Path(path).stem == name), "")
     else:
         path = folder.text("pools" if name == "conflicts" else name)
-    return None if path in ("", EVERYONE) else _relative(folder, path)
+    return None if path in ("", EVERYONE) else _folder_relative(folder, path)
 
 
-def _names_already(folder: Folder, name: str, value: Value) -> bool:
+def _is_set_already(folder: Folder, name: str, value: Value) -> bool:
     current = folder.settings.get(name)
     if isinstance(current, tuple):
-        return [_relative(folder, path) for path in current] == value
-    return current is not None and current != EVERYONE and _relative(folder, str(current)) == value
+        return [_folder_relative(folder, path) for path in current] == value
+    return current is not None and current != EVERYONE and _folder_relative(folder, str(current)) == value
 
 
 def _conflict_remarks(folder: Folder, contents: FolderContents) -> tuple[str, ...]:
@@ -421,7 +423,7 @@ def _conflict_remarks(folder: Folder, contents: FolderContents) -> tuple[str, ..
     )
 
 
-def _released(folder: Folder) -> set[str]:
+def _released_papers(folder: Folder) -> set[str]:
     """The papers of the latest release: what a system calls decided there are blindcal's own decisions."""
     out = folder.text("out")
     release = (latest_release(out) if folder.numbered else Path(out)) if out else None
@@ -451,7 +453,7 @@ def _left_remarks(folder: Folder, contents: FolderContents) -> tuple[str, ...]:
     if not contents.committee or not os.path.isfile(listed):
         return ()
     number = len(read_committee(listed).keys() - contents.committee.keys())
-    who = f"{_people(number)} of {listed} {'is' if number == 1 else 'are'} not in this list"
+    who = f"{_people_words(number)} of {listed} {'is' if number == 1 else 'are'} not in this list"
     return (f"{who}: give all lists together if they are to add up",) if number else ()
 
 
@@ -479,7 +481,7 @@ def _evidence_remarks(
     return ()
 
 
-def _checked(
+def _plan_checks(
     folder: Folder,
     contents: FolderContents,
     reviews: Reviews | None,
@@ -509,7 +511,7 @@ def _checked(
         parameters = rows if fitted else read_reviewers(reviewers)
         if not fitted:
             refuse_reused(reviewers, parameters, kept)
-        pools, named = _pools(folder, contents, kept.papers, [*parameters])
+        pools, named = _pools_afterward(folder, contents, kept.papers, [*parameters])
         refuse_mismatches(kept, parameters, pools, Sources(file, str(reviewers), named, contents.conflicts))
     except InputError as error:
         listing = listed if not contents.committee else str(folder.path / INPUTS / "committee.csv")
@@ -518,7 +520,7 @@ def _checked(
     return [*remarks, *unlisted], ()
 
 
-def _pools(
+def _pools_afterward(
     folder: Folder, contents: FolderContents, papers: Sequence[str], people: Sequence[str]
 ) -> tuple[Pools, str]:
     """Who may have reviewed what once the files are there, and the name of the file that says so."""
@@ -552,13 +554,15 @@ def unknown_reviewers_listed(folder: Folder) -> Iterator[None]:
         if not error.confidential:
             raise
         refusal = _in_folder_words(error, folder, folder.text("committee"), None, bool(folder.past))
-        listing = _listed(error, Path(folder.text("reviews")).with_name(UNKNOWN_REVIEWERS_FILE), folder)
+        listing = _list_unknown_reviewers(
+            error, Path(folder.text("reviews")).with_name(UNKNOWN_REVIEWERS_FILE), folder
+        )
         raise InputError(f"{refusal}\n{listing}", refusal.problems) from None
 
 
 def plan_refusals(folder: Folder) -> tuple[str, ...]:
     """What `plan` would refuse in a folder that has a calibration, in the same words; they name nobody."""
-    return _checked(folder, FolderContents(), folder_reviews(folder), (), folder.withdrawn)[1]
+    return _plan_checks(folder, FolderContents(), folder_reviews(folder), (), folder.withdrawn)[1]
 
 
 def _in_folder_words(
@@ -578,29 +582,27 @@ def _in_folder_words(
     if members is None:
         members = read_committee(committee) if committee else ()
     if not members:
-        rule, number = (
-            "must have a row for everyone who may have reviewed",
-            f"{_people(len(missing))} missing",
-        )
-        file = reviewers
+        rule = "must have a row for everyone who may have reviewed"
+        file, number = reviewers, f"{_people_words(len(missing))} missing"
         bring = f"`blindcal import {folder.path} FILE --as committee`"
         advice = f"it was fitted without a committee: {bring}, then {fit}"
     elif unlisted := len(missing - {*members}):
-        rule, number = "must list everyone who may have reviewed", f"{_people(unlisted)} missing who reviewed"
+        rule = "must list everyone who may have reviewed"
+        number = f"{_people_words(unlisted)} missing who reviewed"
         file, advice = committee, f"{_COMPLETE}. Then {fit}"
     else:
         without = len({*members} - {*read_reviewers(reviewers)})
-        rule, number = f"must have a row for everyone in {committee}", f"{_people(without)} without one"
+        rule, number = f"must have a row for everyone in {committee}", f"{_people_words(without)} without one"
         file, advice = reviewers, f"the committee has changed since: {fit}"
     refusal = input_error([*others, Problem(file, None, "reviewer", rule, number)])
     return InputError(f"{refusal}\n{advice}", refusal.problems)
 
 
-def _people(number: int) -> str:
+def _people_words(number: int) -> str:
     return "1 person" if number == 1 else f"{number:,} people"
 
 
-def _listed(error: InputError, path: Path, folder: Folder) -> str:
+def _list_unknown_reviewers(error: InputError, path: Path, folder: Folder) -> str:
     """Write the file, and return a sentence about it."""
     if folder.text("out") and Path(folder.text("out")).resolve() in path.resolve().parents:
         return f"their names are not written down: {path.parent} is in the `out` folder, which you will share"

@@ -216,12 +216,12 @@ def _gone_remarks(folder: Folder | None, papers: Sequence[DecidedPaper], to: str
     return (named,) if gone else ()
 
 
-def _some(papers: Sequence[str]) -> str:
-    return ", ".join(papers[:_NAMED]) + (", ..." if len(papers) > _NAMED else "")
+def _first_papers(papers: Sequence[str]) -> str:
+    return ", ".join(papers[:_MOST_NAMED]) + (", ..." if len(papers) > _MOST_NAMED else "")
 
 
 # How many papers a remark names.
-_NAMED = 5
+_MOST_NAMED = 5
 
 
 class ReleasePage(NamedTuple):
@@ -272,8 +272,8 @@ def report_release(
             if record is not None and (others := other_reviews(record, inputs.reviews)):
                 raise InputError(
                     f"{inputs.sources.reviews}: the scores of {count(len(others), 'paper')} are not those "
-                    f"that were decided ({_some(others)}): put them back, or take them in by `decide` with "
-                    "`amend` and `reason`"
+                    f"that were decided ({_first_papers(others)}): put them back, or take them in by "
+                    "`decide` with `amend` and `reason`"
                 )
             if isinstance(inputs, Inputs):
                 survey = survey_release(inputs, certificate, papers, **work)

@@ -407,7 +407,7 @@ def folder_request(folder: Folder, *, yes_leak: bool = False) -> Request:
         parse_paper_counts("`wait_list`", folder.text("wait-list") or None) or 0,
         source=source,
         strictness_share=float(folder.text("strictness-share") or SHARE),
-        people=_whole(folder.text("people")),
+        people=_people_count(folder.text("people")),
         release=folder.text("release"),
     ).checked()
     needed = {PAST: ("reviewers", "pools"), EVIDENCE_FILE: ("evidence",)}
@@ -417,7 +417,7 @@ def folder_request(folder: Folder, *, yes_leak: bool = False) -> Request:
     return replace(request, scores=known_readers(folder.text("scores")))
 
 
-def _whole(text: str) -> int | None:
+def _people_count(text: str) -> int | None:
     """The number of people that a setting gives; None if it is not set."""
     if text and not re.fullmatch(r"[1-9][0-9]{0,8}", text):
         raise InputError(f"`people` must be a whole number of at least 1, found {text!r}")
@@ -500,15 +500,17 @@ def parse_paper_counts(option: str, text: str | None) -> int | dict[str, int] | 
     if text is None:
         return None
     if "=" not in text:
-        return _papers(option, text, text)
+        return _paper_count(option, text, text)
     pairs = [part.rpartition("=") for part in text.split(",")]
     names = [name.strip() for name, _, _ in pairs]
     if len(set(names)) < len(names) or not all(names):
         raise InputError(f"{option} must name each track once, like main=40,short=10, found {text!r}")
-    return {name: _papers(option, number, text) for name, (_, _, number) in zip(names, pairs, strict=True)}
+    return {
+        name: _paper_count(option, number, text) for name, (_, _, number) in zip(names, pairs, strict=True)
+    }
 
 
-def _papers(option: str, number: str, text: str) -> int:
+def _paper_count(option: str, number: str, text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,9}", number.strip()):
         share = re.fullmatch(r"0?\.[0-9]+|[0-9.]+ ?%", text) is not None
         raise InputError(
@@ -643,7 +645,7 @@ def conference_text(settings: Mapping[str, Value]) -> str:
     `settings`: values by the names of settings; `conference`, `key` and `out` must be among them.
     """
     opening = _OPENING.format(name=settings["conference"], key=settings["key"], out=settings["out"])
-    paragraphs = "\n#\n".join(_comment(paragraph) for paragraph in opening.strip().split("\n\n"))
+    paragraphs = "\n#\n".join(_toml_comment(paragraph) for paragraph in opening.strip().split("\n\n"))
     sections = []
     for title, rows in SECTIONS.items():
         sections.append(f"\n# ---- {title} ----")
@@ -651,7 +653,7 @@ def conference_text(settings: Mapping[str, Value]) -> str:
             # What is not set stands there as an example.
             mark = "" if name in settings else "# "
             line = f"{mark}{name} = {toml_value(settings.get(name, row.example))}"
-            sections += [_comment(row.sentence), line]
+            sections += [_toml_comment(row.sentence), line]
     return "\n".join([paragraphs, *sections, _NOTES])
 
 
@@ -661,7 +663,7 @@ def with_settings(text: str, settings: Mapping[str, Value | None]) -> str:
     Lines whose value is None go behind a `#`. A line that is not there yet is added before the tables of
     papers.
     """
-    entries = _entries(text)
+    entries = _toml_entries(text)
     end = next((at for at, entry in enumerate(entries) if entry.lstrip().startswith("[")), len(entries) - 1)
     for name, value in settings.items():
         pattern = re.compile(rf"\s*(# )?[\"']?{re.escape(name)}[\"']?\s*=")
@@ -678,10 +680,10 @@ def with_settings(text: str, settings: Mapping[str, Value | None]) -> str:
     return "\n".join(entries)
 
 
-def _entries(text: str) -> list[str]:
+def _toml_entries(text: str) -> list[str]:
     """The lines of a conference.toml; a setting that spans several of them is one entry.
 
-    >>> _entries("past = [\\n  'a.csv',\\n]\\n# grid = 1\\n")
+    >>> _toml_entries("past = [\\n  'a.csv',\\n]\\n# grid = 1\\n")
     ["past = [\\n  'a.csv',\\n]", '# grid = 1', '']
     """
     entries, entry = [], ""
@@ -696,7 +698,7 @@ def _entries(text: str) -> list[str]:
     return [*entries, entry] if entry else entries
 
 
-def _comment(text: str) -> str:
+def _toml_comment(text: str) -> str:
     return textwrap.fill(
         text,
         _WIDTH,
