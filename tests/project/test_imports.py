@@ -92,8 +92,13 @@ def test_everything_is_written_for_its_owner_alone_and_named(folder: Path, tmp_p
 def test_pools_that_are_given_come_before_conflicts_of_an_export(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_text("paper,reviewer\n1,a\n1,b\n")
     export, conference = BY_NAME["hotcrp/rqc-letters.json"].path, read_folder(folder)
-    sources = [Source(export, "reviews"), Source(tmp_path / "p.csv", "pools")]
-    write_import(conference, read_import(conference, sources, Choices()))
+    (tmp_path / "known.csv").write_text("reviewer,slope,offset,noise\n*,1,2,1\n")
+    lists = [
+        Source(tmp_path / f"{name}.csv", kind) for name, kind in {"p": "pools", "known": "reviewers"}.items()
+    ]
+    brought = read_import(conference, [Source(export, "reviews"), *lists], Choices())
+    assert str(tmp_path / "p.csv") in " ".join(brought.refusals), "nobody in these pools reviewed"
+    write_import(conference, brought)
     assert read_folder(folder).settings["pools"] == str(folder / "inputs" / "pools.csv")
     assert (folder / "inputs" / "conflicts.csv").exists(), "`blindcal pools` reads them"
 

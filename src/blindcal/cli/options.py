@@ -17,7 +17,6 @@ import typer
 from blindcal.checks import open_interval_rule
 from blindcal.cli.console import note, progress, quiet, say
 from blindcal.compute.parallel import available_cores, connected
-from blindcal.deciding.publish import latest_release
 from blindcal.errors import InputError
 from blindcal.io.cells import Column, cell_problem, count
 from blindcal.project.folder import Work, interrupted_remarks, release_of
@@ -256,13 +255,13 @@ def opened_release(path: Path) -> tuple[Folder | None, Path]:
 
 def say_next(command: str, folder: Folder) -> None:
     """Print which command comes next, as the last line of a command on a folder."""
-    path, out = folder.path, folder.text("out")
+    path = folder.path
     step = f"blindcal report {path} --out {path.name}.html"
     if command == "report":
         step = f"blindcal export {path} --to csv --out {path.name}.csv"
     elif command != "plan":
         step = f"back up the key with its private log, then {step}"
-    elif latest_release(out) is not None or os.path.lexists(Path(out) / "certificate.json"):
+    elif decided(folder):
         step = _AMEND.format(path)
     else:
         step = f"write what you choose into {folder.file}, then blindcal decide {path}"
