@@ -96,23 +96,18 @@ def export_release(
             f"{release} publishes advice (`release` in {FILE}), and its decisions stay in the private log: "
             "export advice"
         )
-    compared: tuple[str, ...] = ()
-    if printed is None:
-        compared = not_compared(release, key if folder is None else key_of(folder, key))
-    settings: Mapping[str, Any] = {} if folder is None else folder.settings
-    titles = str(settings["titles"]) if "titles" in settings else None
-    by_hand = {} if folder is None else folder.overridden
+    own, secret = folder or _NO_FOLDER, key if folder is None else key_of(folder, key)
+    compared = not_compared(release, secret) if printed is None else ()
+    titles, by_hand = own.text("titles") or None, own.overridden
     edits = {paper: text.split(":")[0] for paper, text in by_hand.items() if what == "decisions"}
     if printed is not None:
-        gone = () if folder is None else folder.withdrawn
-        edits = {paper: word for paper, word in edits.items() if paper not in gone}
+        edits = {paper: word for paper, word in edits.items() if paper not in own.withdrawn}
         text = printed.text if what == "advice" else printed.public
         papers = decided_of(text.encode(), "the printed list", titles, edits)
     else:
         confidential = what == "advice" and table_of(release) is None
         papers = () if confidential else read_decided(release, titles, edits)
     if what == "advice" and not (papers and all(paper.advice for paper in papers)):
-        secret = key if folder is None else key_of(folder, key)
         if secret is None:
             raise InputError(
                 "scores are confidential, and so is the advice, which only the private log has: give `key`"
@@ -120,15 +115,13 @@ def export_release(
         papers = decided_of(read_record(release, secret).decisions.encode(), str(release), titles, edits)
     if what == "decisions" and to in FORMATS and FORMATS[to].worded:
         # The folder's words are for systems that have words; words that are given may be a mistake elsewhere.
-        accepted, rejected = (
-            str(settings[name]) if word is None and name in settings else word
-            for name, word in (("accepted", accepted), ("rejected", rejected))
-        )
+        accepted = own.text("accepted") or None if accepted is None else accepted
+        rejected = own.text("rejected") or None if rejected is None else rejected
     data = export(papers, to, what, accepted=accepted, rejected=rejected, waiting=waiting)
     remarks, words = tuple[str, ...](), dict[str, int]()
     if what == "decisions":
         remarks, number = _export_remarks(papers, to, waiting), Counter(paper.decision for paper in papers)
-        remarks += _gone_remarks(folder, papers, to)
+        remarks += _gone_remarks(own, papers, to)
         called = decision_words(to, accepted, rejected, waiting).items()
         words = {
             word: number[decision] for decision, word in called if number[decision] or decision in DECISIONS
@@ -201,12 +194,13 @@ def _export_remarks(papers: Sequence[DecidedPaper], to: str, waiting: str | None
     return (*([by_hand] if overridden else []), *([on_it] if waits and what else []))
 
 
+_NO_FOLDER = Folder(Path(), {}, {}, {})
 _TAKE_BACK = "If an earlier file decided any of them, take that back in your system"
 
 
-def _gone_remarks(folder: Folder | None, papers: Sequence[DecidedPaper], to: str) -> tuple[str, ...]:
+def _gone_remarks(folder: Folder, papers: Sequence[DecidedPaper], to: str) -> tuple[str, ...]:
     """A remark on papers that a release of the folder accepted and this list does not have."""
-    if folder is None or not FORMATS[to].upload:
+    if not folder.text("out") or not FORMATS[to].upload:
         return ()
     folders = [seen.path.parent for seen in published_in(folder.text("out"))]
     releases = [read_decided(release) for release in folders if table_of(release)]
@@ -246,10 +240,11 @@ def report_release(
     chair alone, and needs the `key` if scores are confidential.
     """
     certificate, papers = read_certificate(release), read_decided(release) if table_of(release) else ()
+    secret = key if folder is None else key_of(folder, key)
     if confidential and (certificate["scores"] == "confidential" or certificate["publishes"] == "advice"):
-        certificate, papers = sealed_release(release, key if folder is None else key_of(folder, key))
+        certificate, papers = sealed_release(release, secret)
     if folder is not None:
-        not_compared(release, key_of(folder, key))
+        not_compared(release, secret)
     if papers and len(papers) != certificate["papers"]:
         raise InputError(
             f"{release}: certificate.json is about {count(certificate['papers'], 'paper')}, and its table "
@@ -258,7 +253,7 @@ def report_release(
     survey, remarks, notes, level = None, list[str](), tuple[str, ...](), None
     if certificate["source"] != PAST:
         readable = confidential or certificate["scores"] == "public"
-        level, remarks = _level_figures(folder, release, key, readable)
+        level, remarks = _level_figures(release, secret, readable)
     elif not has_figures(certificate):
         remarks += [
             "scores are confidential: the page has no figure that depends on them; `confidential` has all"
@@ -266,9 +261,8 @@ def report_release(
     elif folder is None:
         remarks += ["without the conference's folder the page has no menu and no gray zone"]
     else:
-        secret = key_of(folder, key)
         with folder_inputs(folder) as inputs:
-            record = read_record(release, secret) if secret.exists() else None
+            record = read_record(release, secret) if secret is not None and secret.exists() else None
             if record is not None and (others := other_reviews(record, inputs.reviews)):
                 raise InputError(
                     f"{inputs.sources.reviews}: the scores of {count(len(others), 'paper')} are not those "
@@ -279,20 +273,19 @@ def report_release(
                 survey = survey_release(inputs, certificate, papers, **work)
     if has_figures(certificate):
         notes = tuple(plan_remarks(certificate, certificate["limits"].get("never_against")))
-    titles = None if folder is None else folder.settings.get("titles")
-    names = read_titles(str(titles)) if titles and confidential else {}
+    titles = (folder or _NO_FOLDER).text("titles")
+    names = read_titles(titles) if titles and confidential else {}
     html = page(Report(certificate, papers, survey, confidential, names, notes, level))
     return ReleasePage(html, survey, tuple(remarks))
 
 
 def _level_figures(
-    folder: Folder | None, release: Path, key: Path | None, readable: bool
+    release: Path, secret: Path | None, readable: bool
 ) -> tuple[LevelFigures | None, list[str]]:
     """What readers of a release by this year's evidence may see if scores are `readable`; or a remark."""
     if not readable:
         listed = "lists no paper" if published_kind(release) == "advice" else "has decisions alone"
         return None, [f"scores are confidential: the page {listed}; `confidential` has all figures"]
-    secret = key if folder is None else key_of(folder, key)
     if secret is None or not secret.exists():
         return None, ["without the conference's folder and its key the page has no figures"]
     record = read_record(release, secret)
