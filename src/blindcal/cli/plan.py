@@ -173,11 +173,11 @@ def _print_levels(answer: LevelAnswer, request: Request, sealed: Mapping[str, st
     headings, lines, meaning = level_table(answer)
     _print_menu(level_advice(answer), headings, lines, answer.menu.choices.index(answer.choice), meaning)
     one_by_one = "" if answer.from_file else "; gains are about papers decided one by one"
-    _print_conference(answer, request, answer.conference.bar, "", one_by_one)
+    _print_conference(answer, request, answer.bar, "", one_by_one)
     _print_sealed(sealed)
     note(*answer.remarks)
     facts = {"advice": level_advice(answer), "source": request.source, "menu": level_facts(answer)}
-    emit_json({**_shared_facts(answer, request, answer.conference.bar), **facts, **sealed, "notes": []})
+    emit_json({**_shared_facts(answer, request, answer.bar), **facts, **sealed, "notes": []})
 
 
 def _say_next_of_levels(folder: Folder, answer: LevelAnswer, *, undecided: bool) -> None:

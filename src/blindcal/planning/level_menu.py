@@ -21,7 +21,7 @@ from blindcal.policy.guarantee import PUBLIC, UNLIMITED, Guarantee
 from blindcal.policy.policy import unchecked_policy
 from blindcal.policy.solver import private_policy
 from blindcal.posterior.belief import Belief, unchecked_belief
-from blindcal.posterior.conference import Conference
+from blindcal.posterior.conference import Conference, LevelByTrack
 from blindcal.posterior.levels import SHARES
 from blindcal.posterior.this_year import EVIDENCE_FILE, ThisYearInputs
 
@@ -127,6 +127,7 @@ class LevelAnswer:
     Attributes:
         chosen: The guarantee that was chosen, one of the menu's.
         menu: What each guarantee would gain, in papers of this conference.
+        bar: The bar.
         reviews: Number of reviews.
         remarks: Remarks for the chair, in words.
         from_file: Whether another method made the evidence: the gains of the menu say nothing about it.
@@ -134,6 +135,7 @@ class LevelAnswer:
 
     chosen: Guarantee
     menu: LevelMenu
+    bar: LevelByTrack
     reviews: int
     remarks: tuple[str, ...]
     from_file: bool = False
@@ -174,4 +176,4 @@ def level_answer(
     from_file = request.source == EVIDENCE_FILE
     check = () if from_file or request.guarantee.name == "public" else (_NOTHING_GAINED,)
     remarks = (*input_remarks(inputs, conference, request), *check)
-    return LevelAnswer(request.guarantee, menu, len(inputs.reviews), remarks, from_file)
+    return LevelAnswer(request.guarantee, menu, conference.bar, len(inputs.reviews), remarks, from_file)

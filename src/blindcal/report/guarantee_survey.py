@@ -135,7 +135,7 @@ def recorded_answer(record: Record) -> LevelAnswer:
     guarantee = record.request.guarantee
     compared = level_menu(conference, with_chosen(guarantee, LEVEL_MENU))
     reviews, from_file = sum(len(case.scores) for case in cases), record.given is not None
-    return LevelAnswer(guarantee, compared, reviews, (), from_file)
+    return LevelAnswer(guarantee, compared, record.bar, reviews, (), from_file)
 
 
 def _most_solved(cases: Sequence[PaperCase]) -> int:
