@@ -21,6 +21,7 @@ from app_clients import Client, served
 from blindcal.app.pages import TABS
 from blindcal.app.routes import ACTIONS
 from blindcal.app.session import Session
+from blindcal.project.check import Adversaries
 from chair_exports import PEOPLE, write_exports
 from commands import call
 from small_bombs import BOMBS, MEMORY
@@ -398,6 +399,17 @@ def test_what_cannot_be_done_is_told_on_the_page(
     client.wait()
     assert told in client.get("/conference").text
     assert client.post("/conference/do/nothing", {}).status == 404
+
+
+def test_an_audit_plays_nobody_who_was_not_asked_for(
+    both: tuple[Client, Session], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A conference that is decided on its own reviews takes no other adversary."""
+    client, desk = both
+    played: list[Adversaries] = []
+    monkeypatch.setattr(desk, "audit", played.append)
+    assert client.do("audit", evidence="", colluders="", prior="", loads="")
+    assert played == [Adversaries()]
 
 
 @pytest.mark.parametrize("action", [name for name in ACTIONS if name not in ("new", "open", "example")])

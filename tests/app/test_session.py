@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -41,8 +42,8 @@ def session(tmp_path: Path) -> Iterator[Session]:
 
 
 def upload(session: Session, name: str, text: str) -> None:
-    with session.staging.open(name) as incoming:
-        incoming.write(text.encode(), 10**6)
+    with session.staging.incoming(name, 10**6) as write:
+        write(text.encode())
     session.uploaded()
 
 
@@ -114,10 +115,10 @@ def test_one_file_is_decided_on_the_pages_too(session: Session, release: str) ->
     upload(session, "reviews.csv", "".join(",".join(row) + "\n" for row in SMALL.reviews))
     session.bring_in()
     session.set_texts({"release": release})
-    assert page_view(session, "plan")[1]["unset"] is None
+    assert page_view(session, "plan")[1]["open"]["unset"] is None
     session.plan()
     wait(session)
-    assert page_view(session, "plan")[1]["planned"]["answer"].count("Expected gain") == 1
+    assert page_view(session, "plan")[1]["answer"].count("Expected gain") == 1
     others = [name for name, *_ in page_view(session, "settings")[1]["others"]]
     assert others == ["past-better", "posterior-cap", "among"]
     assert page_view(session, "papers")[1]["table"] is None
@@ -126,8 +127,8 @@ def test_one_file_is_decided_on_the_pages_too(session: Session, release: str) ->
     template, view = page_view(session, "papers")
     assert (template, view["confidential"], len(view["table"].papers)) == ("papers.html", True, 8)
     assert not [one for one in SMALL.canaries if one in view["table"].data]
-    release_view = page_view(session, "results")[1]["release"]
-    assert (release_view["advised"], release_view["table"]) == (release == "advice", f"{release}.csv")
+    results = page_view(session, "results")[1]
+    assert (results["content"]["publishes"], results["table"]) == (release, f"{release}.csv")
     said = {name: words for name, _, _, words in page_view(session, "overview")[1]["open"]["steps"]}
     assert said["decide"].startswith("release 1: advice on 8" if release == "advice" else "release 1: ")
 
@@ -398,7 +399,7 @@ def test_a_file_with_problems_is_told_and_one_that_was_mended_is_read(session: S
     assert "give one file as reviews, found 2" in str(session.checked.errors[""])
     session.remove_upload("more.csv")
     assert session.checked.brought is not None
-    session.leave()
+    session.open(None)
     assert not session.staging.files
 
 
@@ -435,7 +436,7 @@ def test_a_bad_folder_is_refused_and_nothing_is_made(session: Session) -> None:
         session.new("icx", InitialSettings(better="up"))
     assert not everything(session.home)
     with pytest.raises(BlindcalError):
-        session.open_named("icx")
+        session.open(session.home / "icx")
     with pytest.raises(InputError, match="no conference is open"):
         session.plan()
     session.new("icx", PUBLIC)
@@ -460,7 +461,13 @@ def test_one_job_at_a_time_and_a_stopped_one_changes_nothing(
     monkeypatch.setattr(sessions, "answer", slow)
     session.plan()
     assert seen.wait(60.0)
-    others = (session.plan, session.decide, session.leave, session.open_example, session.bring_in)
+    others = (
+        session.plan,
+        session.decide,
+        lambda: session.open(None),
+        session.open_example,
+        session.bring_in,
+    )
     for other in (*others, lambda: session.set({"accept": 2}), lambda: session.withdraw("p00", "why")):
         with pytest.raises(RefusedError, match="still being computed"):
             other()
@@ -481,7 +488,7 @@ def test_the_embedded_conference_lives_in_a_private_place_that_goes(session: Ses
     assert len(reviews.papers) == 200
     assert session.private.stat().st_mode & 0o777 == 0o700
     assert not everything(session.home)
-    session.leave()
+    session.open(None)
     assert session.path is None
     session.open_example()
     session.close()
@@ -493,8 +500,8 @@ def test_folders_at_home_are_found_and_opened_by_name(session: Session) -> None:
     filled(session)
     (session.home / "other").mkdir()
     assert session.folders == ["icx"]
-    session.leave()
-    session.open_named("icx")
+    session.open(None)
+    session.open(session.home / "icx")
     assert session.state.calibrated == 8
 
 
@@ -608,6 +615,18 @@ def test_a_job_tells_its_steps_and_hands_over_its_result() -> None:
     assert (job.state.done, job.state.running, job.state.canceled) == (4, False, False)
 
 
+def test_a_job_tells_how_long_its_rest_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A third took six seconds; before a second has passed nobody knows."""
+    clock = [100.0]
+    monkeypatch.setattr(sessions, "monotonic", lambda: clock[0])
+    job = Job("job", lambda progress: None, lambda result, error: None)
+    with job.progress("weighing", 9) as advance:
+        advance(3)
+        assert job.state.left == ""
+        clock[0] += 6.1
+        assert job.state.left == "about 12 s left"
+
+
 def test_an_error_is_handed_over() -> None:
     told: list[BaseException | None] = []
     failure = ValueError("no")
@@ -677,7 +696,7 @@ def staging(tmp_path: Path) -> Staging:
 
 @pytest.mark.parametrize("name", BAD)
 def test_a_name_that_is_a_path_or_hidden_is_refused(name: str, staging: Staging, tmp_path: Path) -> None:
-    for call in (checked_name, staging.open, staging.remove):
+    for call in (checked_name, staging.remove, lambda bad: fill(staging, bad)):
         with pytest.raises(InputError, match=r"^the name of a file must be a plain name of at most 100"):
             call(name)
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
@@ -689,9 +708,9 @@ def test_plain_names_pass(name: str) -> None:
 
 
 def fill(staging: Staging, name: str, *parts: Any) -> None:
-    with staging.open(name) as incoming:
+    with staging.incoming(name, 10) as write:
         for part in parts:
-            incoming.write(part, 10)
+            write(part)
 
 
 def test_files_are_for_their_owner_alone_and_one_of_the_same_name_is_replaced(staging: Staging) -> None:
@@ -720,11 +739,11 @@ def test_what_is_too_large_or_broken_off_leaves_what_was_there(staging: Staging)
 
 
 def test_a_file_that_arrives_after_its_conference_was_closed_is_not_the_next_ones(staging: Staging) -> None:
-    incoming = staging.open("reviews.csv").__enter__()
-    incoming.write(b"who reviewed what", 100)
-    staging.clear(arriving=True)
-    with pytest.raises(InputError, match="closed before"):
-        incoming.__exit__(None, None, None)
+    with ExitStack() as arriving:
+        arriving.enter_context(staging.incoming("reviews.csv", 100))(b"who reviewed what")
+        staging.clear(arriving=True)
+        with pytest.raises(InputError, match="closed before"):
+            arriving.close()
     assert [*staging.directory.iterdir()] == []
 
 
@@ -732,15 +751,15 @@ def test_there_are_not_too_many(staging: Staging) -> None:
     for number in range(30):
         fill(staging, f"{number}.csv", b"x")
     with pytest.raises(InputError, match="at most 30 files"):
-        staging.open("more.csv")
+        fill(staging, "more.csv", b"x")
     fill(staging, "7.csv", b"again")
 
 
 def test_two_at_a_time_are_not_mixed(staging: Staging) -> None:
-    with staging.open("a.csv") as first, staging.open("b.csv") as second:
+    with staging.incoming("a.csv", 10**6) as first, staging.incoming("b.csv", 10**6) as second:
         for _ in range(2):
-            first.write(b"ada" * 5000, 10**6)
-            second.write(b"ben" * 5000, 10**6)
+            first(b"ada" * 5000)
+            second(b"ben" * 5000)
     found = {path.name: path.read_bytes() for path in staging.files}
     assert found == {"a.csv": b"ada" * 10000, "b.csv": b"ben" * 10000}
     assert not list(staging.directory.rglob(".*"))

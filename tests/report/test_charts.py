@@ -45,7 +45,9 @@ def test_bars_are_to_one_scale_also_where_there_is_nothing():
         (1.0, True, ("x",)),
         (0.25, False, ()),
     ]
-    assert [bar.width for bar in bars([("a", 0.0, "0", False, ())])] == [0.0]
+    for least in (0.0, -2.0):
+        assert [bar.width for bar in bars([("a", 0.0, "0"), ("b", least, "")])] == [0.0, 0.0]
+    assert [bar.width for bar in bars([("a", -1.0, "-1"), ("b", -2.0, "-2")])] == [0.0, 0.0]
 
 
 def test_spans_are_to_one_scale():

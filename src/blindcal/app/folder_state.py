@@ -6,7 +6,7 @@ CONFIDENTIAL: it reads who reviewed what, and lets none of it out.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,135 +38,99 @@ Stamp = tuple[object, ...]
 
 @dataclass(frozen=True)
 class LatestRelease:
-    """The latest decisions of a folder, for the chair.
+    """The latest decisions of a folder, for the chair."""
 
-    Attributes:
-        path: The folder of the release.
-        certificate: With all figures, if the key is at hand.
-        papers: With all figures too.
-        public: The certificate as it was published.
-    """
-
-    path: Path
-    certificate: Mapping[str, Any]
-    papers: tuple[DecidedPaper, ...]
-    public: Mapping[str, Any]
+    path: Path  # the folder of the release
+    certificate: Mapping[str, Any]  # with all figures, if the key is at hand
+    papers: tuple[DecidedPaper, ...]  # with all figures too
+    public: Mapping[str, Any]  # the certificate as it was published
 
 
 @dataclass(frozen=True)
 class FolderState:
-    """What a folder holds at the moment; None for what is not there yet.
+    """What a folder holds at the moment; None for what is not there yet."""
 
-    Attributes:
-        folder: Its settings.
-        reviews: This year's, without withdrawn papers.
-        remarks: What the chair should know about them, a sentence each.
-        calibrated: How many rows the calibration has.
-        fit: What the fit found out, if the calibration was fitted here. It names reviewers.
-        same: Whom past ids stand for, as the chair said; nobody on the committee if it is the id itself.
-        pairs: Past ids that may be a member's, as the fit found them, of whom the chair has not said so.
-        request: What the settings request.
-        unset: Or else what they leave open, in words.
-        fingerprint: That of the key.
-        decided: Whether papers were decided.
-        release: The latest complete release.
-        amendable: Whether files or papers changed after it, so that decisions can be amended.
-        stamp: Other if anything in the folder is other; the results of a step are about one stamp.
-        planned: The same for what the menu of guarantees depends on.
-    """
-
-    folder: Folder
-    reviews: Reviews | None
-    remarks: tuple[str, ...]
-    calibrated: int | None
+    folder: Folder  # its settings
+    reviews: Reviews | None  # this year's, without withdrawn papers
+    remarks: Sequence[str]  # what the chair should know about them, a sentence each
+    calibrated: int | None  # how many rows the calibration has
+    # What the fit found out, if the calibration was fitted here. It names reviewers
     fit: Mapping[str, Any] | None
+    # Whom past ids stand for, as the chair said; nobody on the committee if it is the id itself
     same: Mapping[str, str]
+    # Past ids that may be a member's, as the fit found them, of whom the chair has not said so
     pairs: tuple[Pair, ...]
-    request: Request | None
-    unset: str | None
-    fingerprint: str | None
-    decided: bool
-    release: LatestRelease | None
-    amendable: bool
-    stamp: Stamp
-    planned: Stamp
-
-    @property
-    def name(self) -> str:
-        """What the conference is called."""
-        return str(self.folder.settings.get("conference", self.folder.path.name))
-
-    @property
-    def key(self) -> Path:
-        """Where its key lies."""
-        return Path(self.folder.text("key"))
+    request: Request | None  # what the settings request
+    unset: str | None  # or else what they leave open, in words
+    fingerprint: str | None  # that of the key
+    decided: bool  # whether papers were decided
+    release: LatestRelease | None  # the latest complete release
+    amendable: bool  # whether files or papers changed after it, so that decisions can be amended
+    stamp: Stamp  # other if anything in the folder is other; the results of a step are about one stamp
+    planned: Stamp  # the same for what the menu of guarantees depends on
 
 
 def folder_stamp(folder: Folder) -> Stamp:
     """Something that is other whenever a file of the `folder` is other."""
     named = (value if isinstance(value, tuple) else (value,) for value in folder.settings.values())
-    files = [str(name) for names in named for name in names if isinstance(name, str) and os.sep in name]
-    out = Path(folder.text("out"))
-    releases = [str(path) for path in sorted(out.glob("**/certificate.json"))] if out.is_dir() else []
-    return (str(folder.path), *_stamps([str(folder.file), *files, *releases]))
+    files = [name for names in named for name in names if isinstance(name, str) and os.sep in name]
+    out = folder.text("out")
+    releases = sorted(Path(out).glob(f"**/{CERTIFICATE}")) if out else []
+    return (str(folder.path), *_file_stamps([folder.file, *files, *releases]))
 
 
-def _stamps(paths: Iterable[str]) -> list[tuple[str, int, int]]:
-    stamps = []
-    for path in paths:
-        if os.path.isfile(path):
-            status = os.stat(path)
-            stamps.append((path, status.st_mtime_ns, status.st_size))
-    return stamps
+def _file_stamps(paths: Iterable[str | Path]) -> list[tuple[str, int, int]]:
+    """Path, time and size of those that are files."""
+    there = [(str(path), os.stat(path)) for path in paths if os.path.isfile(path)]
+    return [(path, status.st_mtime_ns, status.st_size) for path, status in there]
 
 
 def read_state(folder: Folder) -> FolderState:
     """Reads all that a `folder` holds."""
     reviews = folder_reviews(folder)
     reviews = None if reviews is None else reviews.without(folder.withdrawn)
+    name = os.path.basename(folder.text("reviews"))
     table = folder.text("reviewers") or str(folder.path / INPUTS / "reviewers.csv")
     key = folder.text("key")
     request, unset = requested(folder)
     planned = {name: folder.settings.get(name) for name in _PLANNED}
-    files = _stamps(str(value) for value in planned.values())
+    files = _file_stamps(str(value) for value in planned.values())
     same = read_aliases(folder.text("same")) if "same" in folder.settings else {}
     release = published(folder)
     return FolderState(
         folder,
         reviews,
-        ()
-        if reviews is None
-        else tuple(similar_id_warnings(reviews, os.path.basename(folder.text("reviews")))),
+        [] if reviews is None else similar_id_warnings(reviews, name),
         len(read_reviewers(table)) if os.path.lexists(table) else None,
-        _fit(table),
+        _fit_record(table),
         same,
-        _pairs(same, people_listing(Path(table))),
+        _open_pairs(same, people_listing(Path(table))),
         request,
         unset,
         read_key(key).fingerprint if os.path.lexists(key) else None,
         decided(folder),
         release,
-        release is not None and _amendable(release, reviews, [row[:2] for row in files]),
+        release is not None and _is_amendable(release, reviews, [time for _, time, _ in files]),
         folder_stamp(folder),
         (*planned.items(), *folder.withdrawn, *files),
     )
 
 
-def _fit(table: str) -> Mapping[str, Any] | None:
+def _fit_record(table: str) -> Mapping[str, Any] | None:
     """What the fit found out, where the calibration was fitted here. CONFIDENTIAL: it names reviewers."""
     path = fit_record_path(table)
     content = read_json(path) if os.path.lexists(path) else None
     return content if isinstance(content, dict) and isinstance(content.get("checks"), dict) else None
 
 
-def _amendable(release: LatestRelease, reviews: Reviews | None, files: Iterable[tuple[str, int]]) -> bool:
-    """Whether papers are others than those of a `release`, or one of the `files` is younger than it."""
+def _is_amendable(release: LatestRelease, reviews: Reviews | None, changed: Iterable[int]) -> bool:
+    """Whether papers are others than those of a `release`, or a file `changed` after it."""
     papers = {decided.paper for decided in release.papers}
     made = (release.path / CERTIFICATE).stat().st_mtime_ns
-    return (reviews is not None and papers != {*reviews.papers}) or any(time > made for _, time in files)
+    return (reviews is not None and papers != {*reviews.papers}) or any(time > made for time in changed)
 
 
-def _pairs(known: Mapping[str, str], listing: Path) -> tuple[Pair, ...]:
+def _open_pairs(known: Mapping[str, str], listing: Path) -> tuple[Pair, ...]:
     """The pairs of a listing that the chair has not confirmed or denied."""
     if not listing.is_file():
         return ()
@@ -195,14 +159,12 @@ def published(folder: Folder) -> LatestRelease | None:
     True
     """
     try:
-        release_folder = release_of(folder)
+        path = release_of(folder)
     except InputError:
         return None
-    if not (release_folder / CERTIFICATE).is_file():
+    if not (path / CERTIFICATE).is_file():
         return None
-    public, table = read_certificate(release_folder), table_of(release_folder)
-    key, advised = Path(folder.text("key")), public["publishes"] == "advice"
-    if (has_figures(public) and not advised) or not key.exists():
-        papers = read_decided(release_folder) if table else ()
-        return LatestRelease(release_folder, public, papers, public)
-    return LatestRelease(release_folder, *sealed_release(release_folder, key), public)
+    public, key = read_certificate(path), Path(folder.text("key"))
+    if (has_figures(public) and public["publishes"] != "advice") or not key.exists():
+        return LatestRelease(path, public, read_decided(path) if table_of(path) else (), public)
+    return LatestRelease(path, *sealed_release(path, key), public)

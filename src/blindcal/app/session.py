@@ -16,9 +16,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from threading import Event, Lock, RLock, Thread
+from threading import Event, RLock, Thread
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from blindcal.app.folder_state import FolderState, Stamp, folder_stamp, read_state
 from blindcal.compute.parallel import Progress
@@ -39,7 +39,7 @@ from blindcal.project.decide import decide_folder
 from blindcal.project.fit import fit_folder
 from blindcal.project.folder import change_settings, folder_inputs, release_of, settings_of
 from blindcal.project.imports import FolderImport, papers_of, read_import, write_import
-from blindcal.project.publish import export_release, folder_list, report_release
+from blindcal.project.publish import export_release, folder_list, folder_papers, report_release
 from blindcal.project.settings import (
     FILE,
     SETTINGS,
@@ -50,6 +50,7 @@ from blindcal.project.settings import (
     read_folder,
     setting_name,
 )
+from blindcal.report.paper_table import PaperTable
 from blindcal.simulation.conference import example
 
 PEOPLE_MAP = "map"
@@ -65,7 +66,8 @@ EDITABLE = tuple(
 )
 """Settings that a page can change; the others name files."""
 _PREFIX, _EXAMPLE = "blindcal-app-", "example"
-_LONGEST, _MOST = 100, 30
+_LONGEST_NAME, _MOST_FILES = 100, 30
+_T = TypeVar("_T")
 
 
 class TooLargeError(InputError):
@@ -82,9 +84,10 @@ def checked_name(name: str) -> str:
     ...
     blindcal.errors.InputError: the name of a file must be a plain name of at most 100 characters
     """
-    plain = bool(name) and len(name) <= _LONGEST and len(name.encode()) <= 2 * _LONGEST and name.isprintable()
-    if not plain or any(mark in name for mark in "/\\") or name.startswith(".") or name != name.strip():
-        raise InputError(f"the name of a file must be a plain name of at most {_LONGEST} characters")
+    short = 0 < len(name) <= _LONGEST_NAME and len(name.encode()) <= 2 * _LONGEST_NAME
+    plain = name.isprintable() and name == name.strip() and not name.startswith(".")
+    if not short or not plain or any(mark in name for mark in "/\\"):
+        raise InputError(f"the name of a file must be a plain name of at most {_LONGEST_NAME} characters")
     return name
 
 
@@ -95,11 +98,33 @@ class Staging:
         self.directory = directory
         directory.mkdir(mode=0o700)
 
-    def open(self, name: str) -> Incoming:
-        """A file to fill; it takes its place when it is whole."""
-        if len([path for path in self.files if path.name != name]) >= _MOST:
-            raise InputError(f"there can be at most {_MOST} files at a time")
-        return Incoming(self.directory / checked_name(name))
+    @contextmanager
+    def incoming(self, name: str, limit: int) -> Iterator[Callable[[bytes], None]]:
+        """What adds bytes to a file that is uploaded; more than `limit` are a `TooLargeError`.
+
+        It has a hidden name of its own until it is whole. If the upload ends early, nothing of it stays.
+        """
+        target, size = self.directory / checked_name(name), 0
+        if sum(path.name != name for path in self.files) >= _MOST_FILES:
+            raise InputError(f"there can be at most {_MOST_FILES} files at a time")
+        part = self.directory / f".{secrets.token_hex(8)}.incoming"
+
+        def write(data: bytes) -> None:
+            nonlocal size
+            size += len(data)
+            if size > limit:
+                raise TooLargeError(f"a file must have at most {limit:,} bytes")
+            file.write(data)
+
+        try:
+            with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                yield write
+            with suppress(FileNotFoundError):
+                os.replace(part, target)
+                return
+            raise InputError("the conference was closed before the file was here")
+        finally:
+            part.unlink(missing_ok=True)
 
     @property
     def files(self) -> list[Path]:
@@ -115,69 +140,25 @@ class Staging:
             path.unlink(missing_ok=True)
 
 
-class Incoming:
-    """A file that is being uploaded under a hidden name of its own, and then becomes `target`.
-
-    If the upload ends early, nothing of it stays.
-    """
-
-    def __init__(self, target: Path) -> None:
-        self.target, self.size = target, 0
-        self._part = target.with_name(f".{secrets.token_hex(8)}.incoming")
-
-    def __enter__(self) -> Incoming:
-        self._file = os.fdopen(os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
-        return self
-
-    def write(self, data: bytes, limit: int) -> None:
-        """This many more bytes, or a `TooLargeError` once there are more than `limit`."""
-        self.size += len(data)
-        if self.size > limit:
-            raise TooLargeError(f"a file must have at most {limit:,} bytes")
-        self._file.write(data)
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._file.close()
-        if kind is not None:
-            self._part.unlink(missing_ok=True)
-            return
-        try:
-            os.replace(self._part, self.target)
-        except FileNotFoundError:
-            raise InputError("the conference was closed before the file was here") from None
-
-
 @dataclass(frozen=True)
 class Reading:
-    """How files on their way are read.
+    """How files on their way are read."""
 
-    Attributes:
-        kinds: What a file is, by its name, where a person said so; else its content shows it.
-        years: The name of a past conference, by that of its file.
-        choices: How exports are read if their content leaves it open.
-        keep: Papers to decide though the export calls them withdrawn or decided, as text.
-        codes: Whether codes replace reviewers' ids; once they do, they always do.
-    """
-
+    # What a file is, by its name, where a person said so; else its content shows it
     kinds: Mapping[str, str] = field(default_factory=dict)
-    years: Mapping[str, str] = field(default_factory=dict)
-    choices: Choices = field(default_factory=Choices)
-    keep: str = ""
-    codes: bool = False
+    years: Mapping[str, str] = field(default_factory=dict)  # what a past conference is called, likewise
+    choices: Choices = field(default_factory=Choices)  # how exports are read if their content leaves it open
+    keep: str = ""  # papers to decide though the export calls them withdrawn or decided, as text
+    codes: bool = False  # whether codes replace reviewers' ids; once they do, they always do
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What the files on their way hold, read together with the folder; nothing is written yet.
+    """What the files on their way hold, read together with the folder; nothing is written yet."""
 
-    Attributes:
-        brought: What an import would bring; None if a file cannot be read.
-        kinds: What each file was taken for, by its name.
-        errors: What is wrong with a file, by its name; with all of them together, by an empty name.
-    """
-
-    brought: FolderImport | None
-    kinds: Mapping[str, str]
+    brought: FolderImport | None  # what an import would bring; None if a file cannot be read
+    kinds: Mapping[str, str]  # what each file was taken for, by its name
+    # What is wrong with a file, by its name; with all of them together, by an empty name
     errors: Mapping[str, Exception]
 
 
@@ -185,23 +166,15 @@ class CanceledError(Exception):
     """The job was canceled."""
 
 
-@dataclass(frozen=True)
-class JobState:
-    """How far a job is.
+class JobState(NamedTuple):
+    """How far a job is."""
 
-    `name`: its own; `work`: what it does at the moment.
-    `done`, `steps`: how many steps of that are done, and how many there are.
-    `left`: about how many seconds the rest takes; None as long as nobody can know.
-    `running`: whether it goes on; `canceled`: whether it was asked to stop.
-    """
-
-    name: str
-    work: str
-    done: int
-    steps: int
-    left: float | None
-    running: bool
-    canceled: bool
+    work: str  # what it does at the moment
+    done: int  # how many steps of that are done
+    steps: int  # how many there are
+    left: str  # about how long the rest takes; empty as long as nobody can know
+    running: bool  # whether it goes on
+    canceled: bool  # whether it was asked to stop
 
 
 class Job:
@@ -215,12 +188,10 @@ class Job:
     def __init__(
         self, name: str, work: Callable[[Progress], Any], finish: Callable[[Any, BaseException | None], None]
     ) -> None:
-        self.name = name
-        self._work, self._finish = work, finish
-        self._lock, self._canceled = Lock(), Event()
-        self._now, self._done, self._steps, self._began = name, 0, 0, monotonic()
+        self._work, self._finish, self._canceled = work, finish, Event()
+        # What is done, steps done, steps in all, since when: replaced at once, so that no page mixes two.
+        self._step = (name, 0, 0, monotonic())
         self._thread = Thread(target=self._run, name="job", daemon=True)
-        self._running = True
 
     def start(self) -> None:
         self._thread.start()
@@ -233,44 +204,41 @@ class Job:
         """Until it is over."""
         self._thread.join(seconds)
 
-    def check(self) -> None:
-        """A `CanceledError` if it was canceled."""
-        if self._canceled.is_set():
-            raise CanceledError
-
     @property
     def state(self) -> JobState:
-        with self._lock:
-            spent, done, steps = monotonic() - self._began, self._done, self._steps
-            left = spent * (steps - done) / done if done and spent > 1.0 else None
-            canceled = self._canceled.is_set()
-            return JobState(self.name, self._now, done, steps, left, self._running, canceled)
+        work, done, steps, began = self._step
+        spent = monotonic() - began
+        seconds = spent * (steps - done) / done if done else 0.0
+        left = f"about {max(1, round(seconds)):,} s left" if done and spent > 1.0 else ""
+        return JobState(work, done, steps, left, self._thread.is_alive(), self._canceled.is_set())
 
     @contextmanager
     def progress(self, work: str, steps: int) -> Iterator[Callable[[int], None]]:
         """The library's hook."""
-        self.check()
-        with self._lock:
-            self._now, self._done, self._steps, self._began = work, 0, steps, monotonic()
-        yield self._advance
+        self._check()
+        began, done = monotonic(), 0
+        self._step = (work, done, steps, began)
 
-    def _advance(self, steps: int) -> None:
-        self.check()
-        with self._lock:
-            self._done = min(self._done + steps, self._steps)
+        def advance(more: int) -> None:
+            nonlocal done
+            self._check()
+            done = min(done + more, steps)
+            self._step = (work, done, steps, began)
+
+        yield advance
+
+    def _check(self) -> None:
+        if self._canceled.is_set():
+            raise CanceledError
 
     def _run(self) -> None:
-        result, failure = None, None
         try:
-            self.check()
+            self._check()
             result = self._work(self.progress)
         except BaseException as error:
-            failure = error
-        try:
-            self._finish(result, failure)
-        finally:
-            with self._lock:
-                self._running = False
+            self._finish(None, error)
+        else:
+            self._finish(result, None)
 
 
 class Session:
@@ -293,7 +261,6 @@ class Session:
         self.private = _private_folder(self._held)
         self.staging, self.tables = (Staging(self.private / name) for name in ("uploads", "tables"))
         self.reading = Reading()
-        self._checked: tuple[Stamp, Checked] | None = None
         self._state: FolderState | None = None
         self._results: dict[str, tuple[Stamp, Any]] = {}
 
@@ -328,16 +295,15 @@ class Session:
                 self._state = read_state(folder)
             return self._state
 
-    def open(self, path: Path) -> None:
-        """Open the conference's folder at `path`."""
+    def open(self, path: Path | None) -> None:
+        """Open the conference's folder at `path`, or none. Nothing stays here of one that was open before."""
         with self.changing():
-            read_folder(path)
-            self.path, self.error = path, None
-            self._forget()
-
-    def open_named(self, name: str) -> None:
-        """Open the folder of this `name` at home."""
-        self.open(self.home / checked_name(name))
+            if path is not None:
+                read_folder(path)
+            for files in (self.staging, self.tables):
+                files.clear(arriving=True)
+            self.path, self.error, self.reading, self._state = path, None, Reading(), None
+            self._results.clear()
 
     def open_example(self) -> None:
         """Open the embedded conference, in a folder that is private to this session and goes with it."""
@@ -347,11 +313,10 @@ class Session:
                 create_example(path, example())
             self.open(path)
 
-    def leave(self) -> None:
-        """Close the folder; it stays as it is."""
-        with self.changing():
-            self.path, self.error = None, None
-            self._forget()
+    @property
+    def papers(self) -> PaperTable:
+        """The table of papers for the meeting; it names no reviewer."""
+        return self.once("papers", lambda: folder_papers(self.state.folder))
 
     @property
     def is_example(self) -> bool:
@@ -364,19 +329,12 @@ class Session:
             create_folder(path, wishes, key_beside(path))
             self.open(path)
 
-    def _forget(self) -> None:
-        """Forget all about a folder that was open, with the files that were on their way into it."""
-        for files in (self.staging, self.tables):
-            files.clear(arriving=True)
-        self.reading, self._checked, self._state = Reading(), None, None
-        self._results.clear()
-
     # Files on their way into the folder.
 
     def uploaded(self) -> None:
         """Files came in, or were removed: they are read when a page shows them."""
         with self.lock:
-            self._checked = None
+            self._results.pop("checked", None)
             self.changes += 1
 
     def remove_upload(self, name: str) -> None:
@@ -393,8 +351,7 @@ class Session:
     def read_as(self, reading: Reading) -> None:
         """Read the files that are there in another way."""
         with self.lock:
-            unknown = {*reading.kinds.values()} - {*KINDS, PEOPLE_MAP, ""}
-            if unknown:
+            if {*reading.kinds.values()} - {*KINDS, PEOPLE_MAP, ""}:
                 raise InputError("there is no such kind of file")
             self.reading = reading
             self.uploaded()
@@ -402,15 +359,11 @@ class Session:
     @property
     def checked(self) -> Checked:
         """The files on their way as `import` would bring them; nothing is written."""
-        with self.lock:
-            stamp = folder_stamp(self.folder)
-            if self._checked is None or self._checked[0] != stamp:
-                self._checked = stamp, self._check()
-            return self._checked[1]
+        return self.once("checked", self._read_uploads)
 
-    def _check(self) -> Checked:
-        folder, sources, errors = self.folder, list[Source](), dict[str, Exception]()
-        maps, choices = list[Path](), self.reading.choices
+    def _read_uploads(self) -> Checked:
+        folder, choices = self.folder, self.reading.choices
+        sources, maps, errors = list[Source](), list[Path](), dict[str, Exception]()
         for path in self.staging.files:
             kind = self.reading.kinds.get(path.name) or None
             try:
@@ -432,10 +385,8 @@ class Session:
         kinds = {source.path.name: source.kind for source in sources}
         unsaid = [name for name in kinds if kinds[name] == "reviews" and name not in self.reading.kinds]
         if len(unsaid) > 1:
-            told = (
-                "there are several files of reviews: say here whether these are this year's or a past one's"
-            )
-            errors |= {name: InputError(told) for name in unsaid}
+            which = "say here whether these are this year's or a past one's"
+            errors |= dict.fromkeys(unsaid, InputError(f"there are several files of reviews: {which}"))
             kinds = {name: kind for name, kind in kinds.items() if name not in unsaid}
         kinds |= {path.name: PEOPLE_MAP for path in maps}
         if errors or not sources:
@@ -453,13 +404,13 @@ class Session:
     def bring_in(self) -> None:
         """Write the files that are there into the folder, as `import` does."""
         with self.changing():
-            checked = self.checked
-            if checked.brought is None:
+            brought = self.checked.brought
+            if brought is None:
                 raise InputError("there is no file that can be brought in: choose one, or correct it")
-            write_import(self.folder, checked.brought, self.codes)
+            write_import(self.folder, brought, self.codes)
             self.staging.clear()
             self.reading = replace(self.reading, kinds={}, years={})
-            self.keep("imported", checked.brought)
+            self.keep("imported", brought)
             self.uploaded()
 
     # Settings.
@@ -548,10 +499,19 @@ class Session:
         self._state = None
         self._results[name] = self._stamp(name), value
 
+    def once(self, name: str, make: Callable[[], _T]) -> _T:
+        """What `make` returns, kept likewise."""
+        with self.lock:
+            value: _T | None = self.result(name)
+            if value is None:
+                stamp, value = self._stamp(name), make()
+                self._results[name] = stamp, value
+            return value
+
     def _stamp(self, name: str) -> Stamp:
         return self.state.planned if name == "planned" else folder_stamp(self.folder)
 
-    def start(self, name: str, words: str, step: Callable[..., Any]) -> None:
+    def start(self, name: str, words: str, step: Callable[..., Any], **more: Any) -> None:
         """Run a `step` on the folder in the background, and keep its result by `name`."""
         with self.changing():
             folder = self.state.folder
@@ -564,34 +524,34 @@ class Session:
                     if failure is None:
                         self.keep(name, result)
 
-            self.job = Job(words, lambda progress: step(folder, progress=progress), finish)
+            work = partial(step, folder, **more)
+            self.job = Job(words, lambda progress: work(progress=progress), finish)
             self.job.start()
 
     def fit(self) -> None:
         """Estimate reviewers from past conferences."""
-        step = partial(fit_folder, workers=self.workers)
-        self.start("fitted", "estimating how reviewers use scores", step)
+        self.start("fitted", "estimating how reviewers use scores", fit_folder, workers=self.workers)
 
     def confirm_people(self, same: Mapping[int, bool]) -> None:
         """Say of pairs of ids, by their place in the list, whether each is one person; then fit again."""
         with self.lock:
-            pairs = [(self.state.pairs[number], yes) for number, yes in same.items()]
-            said = {pair.old: pair.old for pair, _ in pairs}
-            for pair in (pair for pair, yes in pairs if yes):
-                if said[pair.old] != pair.old:
+            answers = [(self.state.pairs[number], yes) for number, yes in same.items()]
+            people = {pair.old: pair.old for pair, _ in answers}
+            for pair in (pair for pair, yes in answers if yes):
+                if people[pair.old] != pair.old:
                     raise InputError("no one can be two people: say yes once for each past id")
-                said[pair.old] = pair.new
-            self.join_people(said)
+                people[pair.old] = pair.new
+            self.join_people(people)
 
-    def join_people(self, said: Mapping[str, str]) -> None:
+    def join_people(self, people: Mapping[str, str]) -> None:
         """Say whom on the committee past ids stand for, or nobody by the id itself; then fit again.
 
         What was said before of others stays.
         """
         with self.changing():
-            folder, known = self.state.folder, {**self.state.same, **said}
+            folder, known = self.state.folder, {**self.state.same, **people}
             members = read_committee(folder.text("committee")) if "committee" in folder.settings else {}
-            if members and any(new not in members for old, new in said.items() if old != new):
+            if members and any(new not in members for old, new in people.items() if old != new):
                 raise InputError("the id on the committee must be one that the committee's file has")
             path = self.private / "same.csv"
             taken = ["yes" if old != new else "no" for old, new in known.items()]
@@ -622,15 +582,16 @@ class Session:
             raise InputError(
                 "say why the papers are amended: the private log keeps the reason with the decisions"
             )
-        step = partial(
+        self.start(
+            "decided",
+            "deciding",
             decide_folder,
             amend=reason is not None,
-            reason="" if reason is None else reason.strip(),
+            reason=(reason or "").strip(),
             despite_misfit=misfit,
             yes_leak=leak,
             workers=self.workers,
         )
-        self.start("decided", "deciding", step)
 
     def preview(self, accept: str, wait_list: str) -> None:
         """What a list of another number of papers would change; nothing is drawn, released or given out."""
@@ -643,44 +604,39 @@ class Session:
     def print_list(self, digest: str, to: str, waiting: str) -> None:
         """A file of the list that was shown, by its digest, for a system or as a table."""
         with self.lock:
-            folder = self.state.folder
             accept, wait_list, shown = self.result("preview") or ("", "", None)
             if shown is None or shown.digest != digest or self._preview(accept, wait_list) != shown:
                 raise RefusedError("this is not the list that was shown last: ask again what would change")
-            release = release_of(folder)
-            made = export_release(folder, release, to, waiting=waiting or None, printed=shown)
-            self.keep("printed", made)
+            self._export("printed", to, waiting=waiting or None, printed=shown)
 
     def export(self, to: str, what: str, words: Mapping[str, str]) -> None:
         """A file of the decisions for another system."""
+        names = ("accepted", "rejected", "waiting")
+        self._export("export", to, what, **{name: words.get(name, "").strip() or None for name in names})
+
+    def _export(self, name: str, to: str, what: str | None = None, **more: Any) -> None:
         with self.lock:
             folder = self.state.folder
-            names = ("accepted", "rejected", "waiting")
-            accept, reject, wait = (words.get(name, "").strip() or None for name in names)
-            release = release_of(folder)
-            made = export_release(folder, release, to, what, accepted=accept, rejected=reject, waiting=wait)
-            self.keep("export", made)
+            self.keep(name, export_release(folder, release_of(folder), to, what, **more))
 
     def report(self) -> None:
         """Both reports of what was decided: for everyone, and for the chair."""
 
-        def step(folder: Folder, progress: Progress) -> tuple[str, ...]:
-            made = partial(
-                report_release, folder, release_of(folder), workers=self.workers, progress=progress
-            )
+        def pages(folder: Folder, **more: Any) -> tuple[str, ...]:
+            made = partial(report_release, folder, release_of(folder), **more)
             return tuple(made(confidential=confidential).html for confidential in (False, True))
 
-        self.start("report", "making the report", step)
+        self.start("report", "making the report", pages, workers=self.workers)
 
     def verify(self, commitment: str) -> None:
         """Check the latest release with the key."""
-        step = partial(verify_folder, commitment=commitment.strip() or None, workers=self.workers)
-        self.start("verified", "verifying", step)
+        stated = commitment.strip() or None
+        self.start("verified", "verifying", verify_folder, commitment=stated, workers=self.workers)
 
     def audit(self, adversaries: Adversaries) -> None:
         """Play adversaries against the latest release."""
-        step = partial(audit_folder, adversaries=adversaries, workers=self.workers)
-        self.start("audited", "playing adversaries", step)
+        words = "playing adversaries"
+        self.start("audited", words, audit_folder, adversaries=adversaries, workers=self.workers)
 
 
 def _names_people(path: Path) -> bool:
@@ -697,9 +653,9 @@ def setting_text(value: object) -> str:
     >>> setting_text(None), setting_text(True), setting_text(("2021=low", "2022=low"))
     ('', 'true', '2021=low, 2022=low')
     """
-    if value is None or isinstance(value, bool):
-        return "" if value is None else str(value).lower()
-    return ", ".join(value) if isinstance(value, tuple) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ", ".join(value) if isinstance(value, tuple) else str(value or "")
 
 
 def _private_folder(held: ExitStack) -> Path:

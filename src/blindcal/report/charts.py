@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import floor, log10
+from typing import Any
 
 WIDTH = 640.0
 """How wide every chart is, in its own units."""
@@ -79,18 +80,16 @@ class Span:
     right: float
 
 
-def bars(rows: Iterable[tuple[str, float, str, bool, tuple[str, ...]]]) -> tuple[Bar, ...]:
-    """A bar for each of the `rows`: label, value, written value, whether it is the chosen one, further cells.
+def bars(rows: Iterable[tuple[Any, ...]]) -> tuple[Bar, ...]:
+    """A bar for each of the `rows`: label, value, written value, then fields of `Bar` unless left out.
 
-    >>> [bar.width for bar in bars([("a", 2.0, "2", False, ()), ("b", 1.0, "1", True, ())])]
+    >>> [bar.width for bar in bars([("a", 2.0, "2"), ("b", 1.0, "1", True, ("x",))])]
     [1.0, 0.5]
     """
     listed = list(rows)
-    longest = max((value for _, value, *_ in listed), default=0.0)
-    return tuple(
-        Bar(label, text, max(0.0, value / longest) if longest > 0 else 0.0, chosen, more)
-        for label, value, text, chosen, more in listed
-    )
+    # Where nothing is gained, every bar is empty.
+    longest = max([0.0, *(row[1] for row in listed)]) or 1.0
+    return tuple(Bar(label, text, max(0.0, value / longest), *more) for label, value, text, *more in listed)
 
 
 def histogram(

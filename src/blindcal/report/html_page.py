@@ -14,7 +14,7 @@ from hashlib import sha256
 from importlib.resources import files
 from itertools import combinations
 from math import ceil, floor, inf, isinf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blindcal.errors import InputError
 from blindcal.exporters.formats import WAITING, DecidedPaper
@@ -53,6 +53,9 @@ from blindcal.report.wording import (
     percent,
     points,
 )
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 MOST_LISTED = 1000
 """More papers than this are not listed one by one."""
@@ -107,19 +110,26 @@ def table_page(table: PaperTable) -> str:
     )
 
 
-def _rendered(template: str, **content: Any) -> str:
+def page_templates(*packages: str) -> Environment:
+    """The templates of this package, after those of other `packages`, as Jinja2 has them; needs Jinja2."""
     try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
+        from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
     except ImportError:
         raise InputError("a page needs Jinja2: pip install 'blindcal[cli]'") from None
-    environment = Environment(
-        loader=PackageLoader("blindcal.report"),
+    made = Environment(
+        loader=ChoiceLoader([PackageLoader(name) for name in (*packages, "blindcal.report")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template(template).render(style=_template_file("report.css"), **content)
+    made.filters |= {"percent": percent, "points": points, "counted": count, "grouped": "{:,}".format}
+    made.globals |= {"width": WIDTH}
+    return made
+
+
+def _rendered(template: str, **content: Any) -> str:
+    return page_templates().get_template(template).render(style=_template_file("report.css"), **content)
 
 
 def _template_file(name: str) -> str:
@@ -163,7 +173,6 @@ def _common(report: Report) -> dict[str, Any]:
         ],
         "about": None,
         "titles": report.titles if report.confidential else {},
-        "width": WIDTH,
     }
 
 
@@ -408,6 +417,12 @@ def _change_bars(decided: Sequence[DecidedPaper]) -> tuple[Bar, ...]:
         for word, words in ADVICE.items()
         if number[word] or word in (RAISE, LOWER, LEAVE)
     )
+
+
+def changed_and_tied(decided: Sequence[DecidedPaper]) -> tuple[int, int]:
+    """How many papers are decided otherwise than by mean scores, and how many tie there."""
+    number = Counter(paper.advice for paper in decided)
+    return number[RAISE] + number[LOWER], number[TIE_RAISE] + number[TIE_LOWER]
 
 
 def _means(survey: Survey) -> dict[str, float]:
