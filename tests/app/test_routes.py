@@ -406,10 +406,10 @@ def test_an_audit_plays_nobody_who_was_not_asked_for(
 ) -> None:
     """A conference that is decided on its own reviews takes no other adversary."""
     client, desk = both
-    played: list[Adversaries] = []
-    monkeypatch.setattr(desk, "audit", played.append)
+    started: list[tuple[str, object]] = []
+    monkeypatch.setattr(desk, "start", lambda name, adversaries: started.append((name, adversaries)))
     assert client.do("audit", evidence="", colluders="", prior="", loads="")
-    assert played == [Adversaries()]
+    assert started == [("audited", Adversaries())]
 
 
 @pytest.mark.parametrize("action", [name for name in ACTIONS if name not in ("new", "open", "example")])

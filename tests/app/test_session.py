@@ -23,7 +23,6 @@ from blindcal.fitting.committee import read_aliases
 from blindcal.importers.raw_export import Choices
 from blindcal.planning.guarantee_menu import MENU
 from blindcal.policy.guarantee import Guarantee
-from blindcal.project.check import Adversaries
 from blindcal.project.create import InitialSettings
 from blindcal.project.settings import folder_request, read_folder
 from small_conferences import SmallConference, everything, small_conference
@@ -97,8 +96,8 @@ def test_a_conference_from_a_key_to_decisions_that_verify(session: Session) -> N
     assert release.path == folder / "public" / "release-1"
     assert release.certificate["limits"]["epsilon"] == 3.0
     assert len(release.papers) == 8
-    for step in (session.report, lambda: session.verify(""), lambda: session.audit(Adversaries())):
-        step()
+    for step in ("report", "verified", "audited"):
+        session.start(step)
         wait(session)
     assert session.result("verified").verification.agrees
     assert session.result("audited").findings.papers == 8
@@ -270,7 +269,7 @@ def test_a_correction_a_withdrawal_and_new_papers_are_amended_with_a_reason(sess
     assert release.path == folder / "public" / "release-2"
     assert (folder / "inputs" / "reviews.csv").is_file()
     assert (folder / "inputs" / "correction-1" / "reviews.csv").is_file()
-    session.verify("")
+    session.start("verified")
     wait(session)
     assert session.result("verified").verification.agrees
 
@@ -508,7 +507,7 @@ def test_folders_at_home_are_found_and_opened_by_name(session: Session) -> None:
 @pytest.mark.edge
 def test_confidential_scores_are_in_the_report_of_the_chair_alone(session: Session) -> None:
     decided(session, InitialSettings("confidential", accept_rate=0.4))
-    session.report()
+    session.start("report")
     wait(session)
     release = session.state.release
     assert release is not None
@@ -560,7 +559,7 @@ def test_people_with_another_id_in_past_reviews_are_confirmed_side_by_side(
     upload(session, "now.csv", "\n".join(["paper,reviewer,score", *scores]) + "\n")
     session.read_as(Reading(kinds={"2025.csv": "past", "2026.csv": "past", "now.csv": "reviews"}))
     session.bring_in()
-    session.fit()
+    session.start("fitted")
     wait(session)
     pairs = {(one.old, one.new): one.taken for one in session.state.pairs}
     assert {old for old, _ in pairs} == {"A. Byron", "ben.ali@old.org"}

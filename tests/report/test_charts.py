@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blindcal.report.charts import WIDTH, bars, histogram, round_up, spans
+from blindcal.report.charts import HEIGHT, WIDTH, bars, histogram, round_up, spans
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 1)), min_size=1, max_size=60))
@@ -24,9 +24,9 @@ def test_a_histogram_has_every_value_once_and_columns_as_high_as_their_counts(va
         )
         assert abs(share - sum(column.counts)) <= 1, "a value at the edge of a column may be rounded over it"
         for number, (_, height) in zip(column.counts, column.parts, strict=True):
-            assert height == pytest.approx(found.height * number / top)
+            assert height == pytest.approx(HEIGHT * number / top)
         bottom, above = column.parts
-        assert bottom[0] + bottom[1] == pytest.approx(found.height)
+        assert bottom[0] + bottom[1] == pytest.approx(HEIGHT)
         assert above[0] + above[1] == pytest.approx(bottom[0])
     assert found.columns[-1].x + found.columns[-1].width == pytest.approx(WIDTH)
 

@@ -34,7 +34,7 @@ from blindcal.report.wording import (
     factor,
     guarantee_words,
     level_advice,
-    level_rows,
+    level_table,
     menu_rows,
     promises,
     read_certificate,
@@ -383,5 +383,5 @@ def test_public_is_never_called_not_worth_it_since_it_decides_by_the_scores() ->
 
 
 def test_a_range_of_one_number_in_the_table_is_that_number() -> None:
-    rows = [level_rows(_ranged(*ends).menu)[0][1] for ends in ((0.171, 0.174), (-0.001, 0.0), (0.1, 0.2))]
+    rows = [level_table(_ranged(*ends))[1][0][1] for ends in ((0.171, 0.174), (-0.001, 0.0), (0.1, 0.2))]
     assert rows == ["0.17", "0.00", "0.10 to 0.20"]

@@ -41,7 +41,13 @@ from blindcal.project.decide import FolderRelease
 from blindcal.project.imports import FolderImport
 from blindcal.project.settings import SECTIONS, SETTINGS
 from blindcal.report.charts import bars
-from blindcal.report.html_page import changed_and_tied, menu_bars, page_templates, score_spans
+from blindcal.report.html_page import (
+    changed_and_tied,
+    menu_bars,
+    page_templates,
+    score_spans,
+    wrong_papers,
+)
 from blindcal.report.wording import (
     MENU_HEADINGS,
     MENU_NOTE,
@@ -547,8 +553,8 @@ def _results(session: Session, state: FolderState) -> dict[str, Any]:
     content, (changed, tied) = release.certificate, changed_and_tied(release.papers)
     gain, added = "", ""
     if has_figures(content):
-        gain = papers_text((content["expected_wrong_raw"] - content["expected_wrong"]) * content["papers"])
-        added = added_text(content["added_success"])
+        wrong = wrong_papers(content)
+        gain, added = papers_text(wrong["_raw"] - wrong[""]), added_text(content["added_success"])
     return {
         "content": content,
         "papers": count(content["papers"], "paper"),

@@ -316,7 +316,7 @@ def _audit(session: Session, form: Form) -> None:
     if {prior} - {"", *priors} or {load} - {"", *loads}:
         raise InputError("there is no such table: choose its file first")
     chosen = (priors[prior],) if prior else ()
-    session.audit(Adversaries(chosen, strengths, groups, loads.get(load)))
+    session.start("audited", adversaries=Adversaries(chosen, strengths, groups, loads.get(load)))
 
 
 ACTIONS: Mapping[str, Callable[[Session, Form], None]] = {
@@ -332,7 +332,7 @@ ACTIONS: Mapping[str, Callable[[Session, Form], None]] = {
     ),
     "restore": lambda session, form: session.restore(form.text("paper")),
     "withdraw": lambda session, form: session.withdraw(form.text("paper"), form["reason"]),
-    "fit": lambda session, form: session.fit(),
+    "fit": lambda session, form: session.start("fitted"),
     "people": _people,
     "join": _join,
     "accept": _accept,
@@ -343,9 +343,9 @@ ACTIONS: Mapping[str, Callable[[Session, Form], None]] = {
     "amend": _decide,
     "preview": lambda session, form: session.preview(form.text("accept"), form.text("wait_list")),
     "print": lambda session, form: session.print_list(*map(form.text, ("shown", "to", "waiting"))),
-    "report": lambda session, form: session.report(),
+    "report": lambda session, form: session.start("report"),
     "export": lambda session, form: session.export(form["to"], form["what"], form),
-    "verify": lambda session, form: session.verify(form["commitment"]),
+    "verify": lambda session, form: session.start("verified", commitment=form.text("commitment") or None),
     "audit": _audit,
     "cancel": lambda session, form: session.cancel(),
 }

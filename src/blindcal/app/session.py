@@ -32,7 +32,7 @@ from blindcal.planning.conference_plan import Answer, answer
 from blindcal.planning.level_menu import LevelAnswer, level_answer
 from blindcal.policy.guarantee import LIMITS
 from blindcal.posterior.this_year import ThisYearInputs
-from blindcal.project.check import Adversaries, audit_folder, verify_folder
+from blindcal.project.check import audit_folder, verify_folder
 from blindcal.project.contents import KINDS, Source, check_sources, resolved_kinds
 from blindcal.project.create import InitialSettings, create_example, create_folder, key_beside
 from blindcal.project.decide import decide_folder
@@ -511,10 +511,11 @@ class Session:
     def _stamp(self, name: str) -> Stamp:
         return self.state.planned if name == "planned" else folder_stamp(self.folder)
 
-    def start(self, name: str, words: str, step: Callable[..., Any], **more: Any) -> None:
-        """Run a `step` on the folder in the background, and keep its result by `name`."""
+    def start(self, name: str, **more: Any) -> None:
+        """Run the step of this `name` on the folder in the background, and keep its result."""
+        words, step = _STEPS[name]
         with self.changing():
-            folder = self.state.folder
+            work = partial(step, self.state.folder, workers=self.workers, **more)
             self.error = None
 
             def finish(result: Any, failure: BaseException | None) -> None:
@@ -524,13 +525,8 @@ class Session:
                     if failure is None:
                         self.keep(name, result)
 
-            work = partial(step, folder, **more)
             self.job = Job(words, lambda progress: work(progress=progress), finish)
             self.job.start()
-
-    def fit(self) -> None:
-        """Estimate reviewers from past conferences."""
-        self.start("fitted", "estimating how reviewers use scores", fit_folder, workers=self.workers)
 
     def confirm_people(self, same: Mapping[int, bool]) -> None:
         """Say of pairs of ids, by their place in the list, whether each is one person; then fit again."""
@@ -559,19 +555,12 @@ class Session:
             write_table(path, columns, confidential=True, replace=True)
             write_import(folder, read_import(folder, [Source(path, "same")], Choices()))
             path.unlink()
-            self.fit()
+            self.start("fitted")
 
     def plan(self) -> None:
         """Whether calibration is worth it here, and what each guarantee would gain, within about a minute."""
         settings_of(self.state.folder)
-        self.start("planned", "comparing guarantees", self._plan)
-
-    def _plan(self, folder: Folder, progress: Progress) -> Answer | LevelAnswer:
-        with folder_inputs(folder) as inputs:
-            request = settings_of(folder).for_inputs(inputs)
-            if isinstance(inputs, ThisYearInputs):
-                return level_answer(inputs, request)
-            return answer(inputs, request, despite_misfit=True, workers=self.workers, progress=progress)
+        self.start("planned")
 
     def decide(self, *, reason: str | None = None, misfit: bool = False, leak: bool = False) -> None:
         """Decide every paper, once; with a `reason`, amend what was decided."""
@@ -582,16 +571,8 @@ class Session:
             raise InputError(
                 "say why the papers are amended: the private log keeps the reason with the decisions"
             )
-        self.start(
-            "decided",
-            "deciding",
-            decide_folder,
-            amend=reason is not None,
-            reason=(reason or "").strip(),
-            despite_misfit=misfit,
-            yes_leak=leak,
-            workers=self.workers,
-        )
+        amended = {"amend": reason is not None, "reason": (reason or "").strip()}
+        self.start("decided", despite_misfit=misfit, yes_leak=leak, **amended)
 
     def preview(self, accept: str, wait_list: str) -> None:
         """What a list of another number of papers would change; nothing is drawn, released or given out."""
@@ -619,24 +600,30 @@ class Session:
             folder = self.state.folder
             self.keep(name, export_release(folder, release_of(folder), to, what, **more))
 
-    def report(self) -> None:
-        """Both reports of what was decided: for everyone, and for the chair."""
 
-        def pages(folder: Folder, **more: Any) -> tuple[str, ...]:
-            made = partial(report_release, folder, release_of(folder), **more)
-            return tuple(made(confidential=confidential).html for confidential in (False, True))
+def _folder_answer(folder: Folder, workers: int, progress: Progress) -> Answer | LevelAnswer:
+    with folder_inputs(folder) as inputs:
+        request = settings_of(folder).for_inputs(inputs)
+        if isinstance(inputs, ThisYearInputs):
+            return level_answer(inputs, request)
+        return answer(inputs, request, despite_misfit=True, workers=workers, progress=progress)
 
-        self.start("report", "making the report", pages, workers=self.workers)
 
-    def verify(self, commitment: str) -> None:
-        """Check the latest release with the key."""
-        stated = commitment.strip() or None
-        self.start("verified", "verifying", verify_folder, commitment=stated, workers=self.workers)
+def _folder_reports(folder: Folder, workers: int, progress: Progress) -> tuple[str, ...]:
+    """Both reports of what was decided: for everyone, and for the chair."""
+    made = partial(report_release, folder, release_of(folder), workers=workers, progress=progress)
+    return tuple(made(confidential=confidential).html for confidential in (False, True))
 
-    def audit(self, adversaries: Adversaries) -> None:
-        """Play adversaries against the latest release."""
-        words = "playing adversaries"
-        self.start("audited", words, audit_folder, adversaries=adversaries, workers=self.workers)
+
+_STEPS: Mapping[str, tuple[str, Callable[..., Any]]] = {
+    "fitted": ("estimating how reviewers use scores", fit_folder),
+    "planned": ("comparing guarantees", _folder_answer),
+    "decided": ("deciding", decide_folder),
+    "report": ("making the report", _folder_reports),
+    "verified": ("verifying", verify_folder),
+    "audited": ("playing adversaries", audit_folder),
+}
+"""What runs as a job, by the name of its result: its words for people, and the function behind a command."""
 
 
 def _names_people(path: Path) -> bool:

@@ -113,6 +113,7 @@ _TAGS = {advice: advice.replace(": ", "-") for advice in ADVICE if advice != LEA
 
 # Only chairs see a HotCRP tag that starts so: what area chairs are advised is not for everyone.
 _CHAIR_TAG = "~~blindcal-"
+_NUMBERED = "a whole number: {} knows papers by their numbers"
 
 
 def export(
@@ -169,23 +170,18 @@ def decision_words(
     words = {"accept": accepted or system.accepted, "reject": rejected or system.rejected}
     if waiting is not None or system.waiting == LISTED:
         words[WAITING] = waiting or WAITING
-    _check_words(words)
-    return words
-
-
-def _check_words(words: Mapping[str, str]) -> None:
-    """Refuse words that a spreadsheet might run, which cannot be escaped, and one word for two decisions."""
-    names = {"accept": "accepted", "reject": "rejected", WAITING: "waiting"}
-    for decision, word in words.items():
+    for name, word in zip(("accepted", "rejected", "waiting"), words.values(), strict=False):
+        # One that a spreadsheet might run cannot be escaped: the system would take it for another word.
         if not word.strip() or not word.isprintable() or escape(word) != word:
-            raise InputError(f"`{names[decision]}` must be words such as Accept (Poster), found {word!a}")
+            raise InputError(f"`{name}` must be words such as Accept (Poster), found {word!a}")
     if len({*words.values()}) < len(words):
         raise InputError("`accepted`, `rejected` and `waiting` must be different words")
+    return words
 
 
 def _hotcrp(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
     """A bulk assignment. Advice is in tags; what an earlier file said and this one does not is cleared."""
-    _check_numbers(papers, "HotCRP")
+    _check_papers(papers, _NUMBERED.format("HotCRP"))
     if what == "decisions":
         rows = [("paper", "action", "decision")]
         for decided in papers:
@@ -205,7 +201,7 @@ def _hotcrp(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str])
 
 def _openreview(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
     """Rows of number, decision and comment, without a header, which would be taken for a paper."""
-    _check_numbers(papers, "OpenReview")
+    _check_papers(papers, _NUMBERED.format("OpenReview"))
     return encode_utf8(
         "".join(f"{decided.paper},{quote_cell(words[decided.decision])},\n" for decided in papers)
     )
@@ -213,8 +209,7 @@ def _openreview(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, s
 
 def _pretalx(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
     """A program that sets the states by pretalx's API; the token is asked for when it runs."""
-    rule = "must be a code of pretalx, like ABC37X. Export as csv or xlsx"
-    _check_papers(papers, r"[A-Z0-9]{4,20}", rule)
+    _check_papers(papers, "a code of pretalx, like ABC37X", "[A-Z0-9]{4,20}")
     lines = "".join(f'    "{decided.paper}": "{decided.decision}",\n' for decided in papers)
     program = files("blindcal.exporters").joinpath("pretalx_states.txt").read_text(encoding="utf-8")
     return encode_utf8(program.replace("DECISIONS = {}", f"DECISIONS = {{\n{lines}}}"))
@@ -287,25 +282,23 @@ def _table(
     papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]
 ) -> tuple[list[str], list[tuple[str, ...]]]:
     """Header and rows for people; titles, tracks, the wait list and who decided only where there are any."""
-    decisions = [replace(p, decision=words[p.decision]) if what == "decisions" else p for p in papers]
-    own = ("by_mean_score", "advice") if what == "advice" else ("decision", "wait_list")
-    names = ("paper", "title", "track", *own)
-    columns = {name: [getattr(decided, name) for decided in decisions] for name in names}
-    if what == "decisions":
+    columns = {name: [getattr(decided, name) for decided in papers] for name in ("paper", "title", "track")}
+    if what == "advice":
+        columns["by_mean_score"] = [decided.by_mean_score for decided in papers]
+        columns["advice"] = [decided.advice for decided in papers]
+    else:
+        columns["decision"] = [words[decided.decision] for decided in papers]
+        columns["wait_list"] = [decided.wait_list for decided in papers]
         columns["overridden"] = ["by hand" if decided.overridden else "" for decided in papers]
     columns = {name: cells for name, cells in columns.items() if any(cells)}
     return list(columns), list(zip(*columns.values(), strict=True))
 
 
-def _check_numbers(papers: Sequence[DecidedPaper], system: str) -> None:
-    """Refuse papers that this system could not know, which has numbers for them."""
-    rule = f"must be a whole number: {system} knows papers by their numbers. Export as csv or xlsx"
-    _check_papers(papers, r"[1-9][0-9]{0,8}", rule)
-
-
-def _check_papers(papers: Sequence[DecidedPaper], pattern: str, rule: str) -> None:
+def _check_papers(papers: Sequence[DecidedPaper], rule: str, pattern: str = "[1-9][0-9]{0,8}") -> None:
+    """Refuse papers that a system could not know: by default one that has numbers for them."""
     bad = [line for line, decided in enumerate(papers, start=2) if not re.fullmatch(pattern, decided.paper)]
     if bad:
+        rule = f"must be {rule}. Export as csv or xlsx"
         raise input_error([Problem("decisions.csv", row, "paper", rule) for row in bad])
 
 
@@ -372,16 +365,15 @@ def _links(targets: dict[str, tuple[str, str]]) -> str:
 
 
 def _sheet(rows: Sequence[Sequence[str]]) -> str:
-    cells = "".join(
-        f'<row r="{number}">'
-        + "".join(_cell(f"{_letters(index)}{number}", text, number == 1) for index, text in enumerate(row))
-        + "</row>"
+    """The rows as XML; cells without text are left out, so each says where it is."""
+    lines = (
+        f'<row r="{number}">{"".join(_cell(column, number, text) for column, text in enumerate(row))}</row>'
         for number, row in enumerate(rows, start=1)
     )
-    return f'<worksheet xmlns="{_MAIN}"><sheetData>{cells}</sheetData></worksheet>'
+    return f'<worksheet xmlns="{_MAIN}"><sheetData>{"".join(lines)}</sheetData></worksheet>'
 
 
-def _cell(reference: str, text: str, bold: bool) -> str:
+def _cell(column: int, row: int, text: str) -> str:
     if not text:
         return ""
     if len(text) > MOST_CELL:
@@ -389,13 +381,14 @@ def _cell(reference: str, text: str, bold: bool) -> str:
             f"a cell of a workbook must have at most {MOST_CELL:,} characters, found {len(text):,}"
         )
     safe = html.escape(_ESCAPED.sub(lambda match: f"_x{ord(match[0]):04X}_", text), quote=False)
-    return f'<c r="{reference}" s="{int(bold)}" t="inlineStr"><is><t xml:space="preserve">{safe}</t></is></c>'
+    place = f'r="{_letters(column)}{row}" s="{int(row == 1)}"'
+    return f'<c {place} t="inlineStr"><is><t xml:space="preserve">{safe}</t></is></c>'
 
 
 def _letters(column: int) -> str:
     """The letters of a column, counted from 0.
 
-    >>> [_letters(place) for place in (0, 25, 26, 701)]
+    >>> [_letters(column) for column in (0, 25, 26, 701)]
     ['A', 'Z', 'AA', 'ZZ']
     """
     before, last = divmod(column, 26)

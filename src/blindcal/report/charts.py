@@ -8,74 +8,58 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import floor, log10
 from typing import Any
 
 WIDTH = 640.0
 """How wide every chart is, in its own units."""
+HEIGHT = 180.0
+"""How high a histogram is, likewise."""
+_BINS = 20
 _STEPS = (1.0, 1.2, 1.6, 2.0, 2.4, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One row of a bar chart.
+    """One row of a bar chart."""
 
-    `label`: what it is about; `text`: its value as it is written.
-    `width`: from 0 to 1, the longest bar having 1.
-    `chosen`: whether it is the one to point out; `more`: further cells beside it.
-    """
-
-    label: str
-    text: str
-    width: float
-    chosen: bool = False
-    more: tuple[str, ...] = ()
+    label: str  # what it is about
+    text: str  # its value as it is written
+    width: float  # from 0 to 1, the longest bar having 1
+    chosen: bool = False  # whether it is the one to point out
+    more: tuple[str, ...] = ()  # further cells beside it
 
 
 @dataclass(frozen=True)
 class HistogramColumn:
-    """One column of a histogram.
+    """One column of a histogram."""
 
-    `low`, `high`: the range that it counts.
-    `counts`: how many of each kind are in it.
-    `x`, `width`: where it is drawn, from the left.
-    `parts`: top and height of the part of each kind, from the top of the frame.
-    """
-
-    low: float
+    low: float  # the range that it counts
     high: float
-    counts: tuple[int, ...]
-    x: float
+    counts: tuple[int, ...]  # how many of each kind are in it
+    x: float  # where it is drawn, from the left
     width: float
-    parts: tuple[tuple[float, float], ...]
+    parts: tuple[tuple[float, float], ...]  # top and height of the part of each kind, from the frame's top
 
 
 @dataclass(frozen=True)
 class Histogram:
-    """The `columns`, from left to right, in a frame `WIDTH` wide and `height` high.
+    """Columns in a frame `WIDTH` wide and `HEIGHT` high."""
 
-    `across` and `up` are the ticks of its axes, each with its position and its text; `mark` is where a line
-    is drawn across it, None for none.
-    """
-
-    columns: tuple[HistogramColumn, ...]
-    height: float
-    across: tuple[tuple[float, str], ...]
+    columns: tuple[HistogramColumn, ...]  # from left to right
+    across: tuple[tuple[float, str], ...]  # the ticks of its axes, each with its position and its text
     up: tuple[tuple[float, str], ...]
-    mark: float | None = None
+    mark: float | None = None  # where a line is drawn across it; None for none
 
 
 @dataclass(frozen=True)
 class Span:
-    """A mean with one standard deviation to either side.
+    """A mean with one standard deviation to either side, on an axis that all spans have in common."""
 
-    `left`, `middle` and `right` are positions on the common axis, the `label` names it, and `text` has the
-    numbers.
-    """
-
-    label: str
-    text: str
-    left: float
+    label: str  # what it is about
+    text: str  # the numbers
+    left: float  # positions
     middle: float
     right: float
 
@@ -96,44 +80,38 @@ def histogram(
     values: Sequence[tuple[float, int]],
     kinds: int,
     *,
-    bins: int = 20,
-    height: float = 180.0,
     ends: tuple[float, float] | None = None,
     mark: float | None = None,
 ) -> Histogram:
     """Numbers counted in equal bins; kinds are stacked.
 
     `values`: numbers, each with its kind, which is 0 or more and below `kinds`.
-    `bins`: how many columns there are.
-    `height`: how high the frame is, in units in which it is `WIDTH` wide.
     `ends`: the least and the greatest number of the axis; without them numbers are shares, from 0 to 1.
     `mark`: a number at which a line is drawn across.
     """
-    low, high = (0.0, 1.0) if ends is None else ends
-    counts = [[0] * kinds for _ in range(bins)]
+    low, high = ends or (0.0, 1.0)
+    reach = high - low
+    counts = [[0] * kinds for _ in range(_BINS)]
     for value, kind in values:
-        counts[max(0, min(bins - 1, int((value - low) / (high - low) * bins)))][kind] += 1
+        counts[max(0, min(_BINS - 1, int((value - low) / reach * _BINS)))][kind] += 1
     top = round_up(max(1, max(map(sum, counts))))
-    wide = WIDTH / bins
     columns = []
     for index, numbers in enumerate(counts):
-        parts, below = [], 0
-        for number in numbers:
-            parts.append((height * (1 - (below + number) / top), height * number / top))
-            below += number
-        left, right = (low + (high - low) * edge / bins for edge in (index, index + 1))
-        columns.append(HistogramColumn(left, right, tuple(numbers), index * wide, wide, tuple(parts)))
+        tops = [HEIGHT * (1 - below / top) for below in accumulate(numbers)]
+        parts = zip(tops, (HEIGHT * number / top for number in numbers), strict=True)
+        left, right = (low + reach * edge / _BINS for edge in (index, index + 1))
+        x, width = WIDTH * index / _BINS, WIDTH / _BINS
+        columns.append(HistogramColumn(left, right, tuple(numbers), x, width, tuple(parts)))
     # A tick at each round number, a few in all; shares at each quarter.
-    step = 0.25 if ends is None else round_up((high - low) / 6) if high - low > 6 else 1.0
-    ticked = [low + step * multiple for multiple in range(floor((high - low) / step) + 1)]
-    across = [
-        (WIDTH * (number - low) / (high - low), f"{100 * number:.0f} %" if ends is None else f"{number:.3g}")
-        for number in ticked
-    ]
-    ups = (0.0, top / 2, top) if top > 1 else (0.0, top)
-    ticks = tuple((height * (1 - tick / top), f"{tick:,g}") for tick in ups)
-    across_at = None if mark is None else WIDTH * (mark - low) / (high - low)
-    return Histogram(tuple(columns), height, tuple(across), ticks, across_at)
+    step = 0.25 if ends is None else round_up(reach / 6) if reach > 6 else 1.0
+    ticks = [step * tick for tick in range(floor(reach / step) + 1)]
+    across = tuple(
+        (WIDTH * tick / reach, f"{100 * tick:.0f} %" if ends is None else f"{low + tick:.3g}")
+        for tick in ticks
+    )
+    heights = (0.0, top / 2, top) if top > 1 else (0.0, top)
+    up = tuple((HEIGHT * (1 - height / top), f"{height:,g}") for height in heights)
+    return Histogram(tuple(columns), across, up, None if mark is None else WIDTH * (mark - low) / reach)
 
 
 def spans(rows: Sequence[tuple[str, float, float]]) -> tuple[Span, ...]:
@@ -144,12 +122,8 @@ def spans(rows: Sequence[tuple[str, float, float]]) -> tuple[Span, ...]:
     low, high = min(mean - sd for _, mean, sd in rows), max(mean + sd for _, mean, sd in rows)
     room = 0.08 * (high - low) or 1.0
     unit = WIDTH / (high - low + 2 * room)
-
-    def index(value: float) -> float:
-        return unit * (value - low + room)
-
     return tuple(
-        Span(name, f"{mean:.2f} ± {sd:.2f}", index(mean - sd), index(mean), index(mean + sd))
+        Span(name, f"{mean:.2f} ± {sd:.2f}", *(unit * (mean + sd * side - low + room) for side in (-1, 0, 1)))
         for name, mean, sd in rows
     )
 

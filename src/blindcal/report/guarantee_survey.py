@@ -6,7 +6,8 @@ Everything is a function of scores, pools, calibration and bar: the same whoever
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from math import fsum
 from typing import Any
 
@@ -47,9 +48,7 @@ class Surveyed:
     paper: str  # its id
     mean: float  # its mean score, on the scale of the reviews
     chance: float  # the probability that it is above the bar given scores and pools
-    # Whether its reviewers could turn the decision, evidence for either side being at least as likely as 1 in
-    # 1,000
-    gray: bool
+    gray: bool  # whether its reviewers could turn the decision: each side's evidence has a chance of .001
     pool: int  # how many candidates its pool has
 
 
@@ -88,13 +87,12 @@ def survey(
     """
     cases, sign = conference.pooled, -1.0 if better == "low" else 1.0
     with progress(f"surveying {count(len(cases), 'paper')}", len(cases)) as advance:
-        papers = parallel_map(_surveyed, cases, workers=workers, advance=advance)
-    upright = tuple(replace(paper, mean=sign * paper.mean) for paper in papers)
+        papers = tuple(parallel_map(partial(_surveyed, sign), cases, workers=workers, advance=advance))
     if only:
-        return Survey(upright, chosen, None)
-    compared = with_chosen(chosen)
-    surveyed = menu(conference, compared, most=_most_solved(cases), workers=workers, progress=progress)
-    return Survey(upright, chosen, surveyed)
+        return Survey(papers, chosen, None)
+    most = _most_solved(cases)
+    compared = menu(conference, with_chosen(chosen), most=most, workers=workers, progress=progress)
+    return Survey(papers, chosen, compared)
 
 
 def survey_release(
@@ -115,7 +113,7 @@ def survey_release(
         raise InputError("`reviews` is not about the papers that were decided; `withdrawn` leaves papers out")
     fit, stated = check_calibration(conference.pooled, better).public, certificate["calibration_fit"]
     reviews = sum(len(case.scores) for case in conference.cases)
-    if reviews != certificate["reviews"] or not all(_same(fit[name], stated[name]) for name in stated):
+    if reviews != certificate["reviews"] or not all(_same_fit(fit[name], stated[name]) for name in stated):
         raise InputError(
             "`reviews`, `reviewers`, `pools` or `grid` are not those that were decided: by the certificate "
             "they fit the scores in another way"
@@ -144,17 +142,17 @@ def _most_solved(cases: Sequence[PaperCase]) -> int:
     return int(np.clip(_TUPLES_SOLVED * len(each) // max(1, sum(each)), _LEAST_SOLVED, MOST_SOLVED))
 
 
-def _surveyed(case: PaperCase) -> Surveyed:
+def _surveyed(sign: float, case: PaperCase) -> Surveyed:
     # Evidence for a side is right at least half of the time, so it is at most twice as likely as being right.
     chance, sides = case.favor, (0.0, 0.0)
     if 2.0 * min(chance, 1.0 - chance) >= UNLIKELY:
         tuples = case.sample or case.belief
         sides = evidence_probability(tuples, 1), evidence_probability(tuples, -1)
-    mean, gray = fsum(case.scores) / len(case.scores), min(sides) >= UNLIKELY
+    mean, gray = sign * fsum(case.scores) / len(case.scores), min(sides) >= UNLIKELY
     return Surveyed(case.paper, mean, chance, gray, pool=len(case.candidates))
 
 
-def _same(one: object, other: object) -> bool:
-    if isinstance(one, int | float) and isinstance(other, int | float):
-        return abs(one - other) <= _SAME_FIT * max(1.0, abs(other))
-    return one == other
+def _same_fit(found: object, stated: object) -> bool:
+    if isinstance(found, int | float) and isinstance(stated, int | float):
+        return abs(found - stated) <= _SAME_FIT * max(1.0, abs(stated))
+    return found == stated

@@ -9,7 +9,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from importlib.resources import files
 from itertools import combinations
@@ -21,10 +21,10 @@ from blindcal.exporters.formats import WAITING, DecidedPaper
 from blindcal.io.cells import count
 from blindcal.planning.advice import ADVICE, LEAVE, LOWER, RAISE, TIE_LOWER, TIE_RAISE
 from blindcal.planning.calibration_check import FITS
-from blindcal.planning.guarantee_menu import Menu
+from blindcal.planning.guarantee_menu import Choice, Menu
 from blindcal.planning.level_menu import LevelAnswer
 from blindcal.policy.guarantee import Guarantee
-from blindcal.report.charts import WIDTH, Bar, Histogram, Span, bars, histogram, spans
+from blindcal.report.charts import HEIGHT, WIDTH, Bar, Histogram, Span, bars, histogram, spans
 from blindcal.report.guarantee_survey import Survey
 from blindcal.report.paper_table import DRAW, HOW, PaperTable
 from blindcal.report.wording import (
@@ -60,7 +60,6 @@ if TYPE_CHECKING:
 MOST_LISTED = 1000
 """More papers than this are not listed one by one."""
 _SUSPICIONS = (0.01, 0.1, 0.25, 0.5, 0.9)
-_KINDS = ("accepted", "not accepted")
 # More words than this before a colon are no title.
 _LEAD = 5
 
@@ -94,9 +93,8 @@ class LevelFigures:
 
 def page(report: Report) -> str:
     """The HTML of a report, in one file that loads nothing; needs Jinja2."""
-    if has_figures(report.certificate):
-        return _rendered("report.html", **facts(report))
-    return _rendered("decisions.html", **{**_common(report), **_level_facts(report)})
+    template = "report.html" if has_figures(report.certificate) else "decisions.html"
+    return _rendered(template, **facts(report))
 
 
 def table_page(table: PaperTable) -> str:
@@ -124,7 +122,7 @@ def page_templates(*packages: str) -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"percent": percent, "points": points, "counted": count, "grouped": "{:,}".format}
-    made.globals |= {"width": WIDTH}
+    made.globals |= {"width": WIDTH, "height": HEIGHT}
     return made
 
 
@@ -136,44 +134,50 @@ def _template_file(name: str) -> str:
     return files("blindcal.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
-def _common(report: Report) -> dict[str, Any]:
+def facts(report: Report) -> dict[str, Any]:
+    """Everything that the page of a `report` says, in words or as geometry, by the names of its template."""
     content, guarantee = report.certificate, certified_guarantee(report.certificate)
-    advised = content.get("publishes") == "advice"
-    tossed = advised or bool(report.decided)
+    advised, decided = content.get("publishes") == "advice", report.decided
+    tossed, figures = advised or bool(decided), has_figures(content)
     hidden, by_evidence = content["scores"] == "confidential", content["source"] != "past"
-    return {
+    changed, tied = changed_and_tied(decided)
+    common = {
         "content": content,
         "tossed": tossed,
         "advised": advised,
         # Whether readers see decisions: if advice is published, the chair alone does
-        "decisions": any(decided.decision for decided in report.decided),
+        "decisions": any(paper.decision for paper in decided),
         "confidential": report.confidential,
         "hidden": hidden,
         "by_evidence": by_evidence,
         "papers": count(content["papers"], "paper"),
-        "reviews": count(content["reviews"], "review"),
         "guarantee": guarantee_words(guarantee),
         "guarantee_name": guarantee.name,
         "promises": certified_promises(content),
         "conditions": certified_conditions(content),
         "against_whom": adversary_words(guarantee, listed="selection" in content, calibrated=not by_evidence),
         # What holds for readers who do not see the scores; odds says itself for whom it is
-        "unseen": UNSEEN if hidden and not by_evidence and not has_figures(content) else "",
-        "suspicion": _suspicion(guarantee.epsilon or 0.0),
+        "unseen": UNSEEN if hidden and not by_evidence and not figures else "",
+        "suspicion": _suspicion(content["epsilon"] if figures else guarantee.epsilon or 0.0),
         "lots": guarantee.name not in ("public", "none"),
         "chance": _chance(guarantee),
         # Whether authors can look up whether their papers were drawn
         "told_by_table": report.level is not None and not hidden and content["papers"] <= MOST_LISTED,
-        "rows": report.decided[:MOST_LISTED],
+        "rows": decided[:MOST_LISTED],
         "listed": MOST_LISTED,
-        "waiting": sum(decided.decision == WAITING for decided in report.decided),
+        "changed": changed,
+        "tied": tied,
+        "change_bars": _change_bars(decided),
+        "waiting": sum(paper.decision == WAITING for paper in decided),
         "explained": explain_certificate(content) if tossed else (),
-        "assumptions": [
-            _lead(assumption) for assumption in assumptions_of(content["assumptions"], guarantee)
-        ],
+        "assumptions": [_lead(text) for text in assumptions_of(content["assumptions"], guarantee)],
         "about": None,
         "titles": report.titles if report.confidential else {},
     }
+    if figures:
+        return {**common, **_figures(report, tossed), **_survey_facts(report)}
+    level = None if report.level is None else _level_facts(report, report.level)
+    return {**common, "level": level, "how": HOW, **({} if level is None else {"rows": level["rows"]})}
 
 
 def _chance(guarantee: Guarantee) -> str:
@@ -195,72 +199,83 @@ def _suspicion(epsilon: float) -> str:
     return f"{100 * after_odds(0.1, epsilon):.0f}" if 0.0 < epsilon < inf else ""
 
 
-def _level_facts(report: Report) -> dict[str, Any]:
+def _level_facts(report: Report, level: LevelFigures) -> dict[str, Any]:
     """What a page says of papers that were decided by this year's evidence, if readers see the scores."""
-    if report.level is None:
-        return {"level": None, "how": HOW}
-    table, answer = report.level.table, report.level.answer
+    table, answer = level.table, level.answer
     headings, lines, note = level_table(answer)
     chosen = [choice == answer.choice for choice in answer.menu.choices]
-    means = {paper.paper: paper.mean for paper in table.papers}
-    level = {
+    return {
         "drawn": table.number(DRAW),
         "follows": table.follows,
-        "changed": sum(paper.advice in (RAISE, LOWER) for paper in report.decided),
-        "tied": sum(paper.advice in (TIE_RAISE, TIE_LOWER) for paper in report.decided),
         "gain": "" if answer.from_file else gain_range(answer),
-        "changes": _change_bars(report.decided),
-        "chart": _score_chart(report, means),
+        "chart": _score_chart(report, {paper.paper: paper.mean for paper in table.papers}),
         "headings": headings,
         "menu": [(name, cells, own) for (name, *cells), own in zip(lines, chosen, strict=True)],
         "note": note,
+        "rows": table.papers[:MOST_LISTED],
     }
-    return {"level": level, "how": HOW, "rows": table.papers[:MOST_LISTED]}
 
 
-def facts(report: Report) -> dict[str, Any]:
-    """Everything that the page of a `report` says, in words or as geometry, by the names of its template."""
-    content, survey = report.certificate, report.survey
-    papers, tossed = content["papers"], bool(report.decided) or content.get("publishes") == "advice"
-    menu, chosen = (None, None) if survey is None else (survey.menu, survey.chosen)
-    if menu is not None and chosen is not None:
-        menu = _with_certified(menu, chosen, content)
-    names = ("", "_raw", "_fully_calibrated")
-    wrong = {name: content[f"expected_wrong{name}"] * papers for name in names}
-    against_evidence = content["against_evidence"] * papers
+def _figures(report: Report, tossed: bool) -> dict[str, Any]:
+    """What a page says of the figures of a certificate: errors, what someone could learn, the fit."""
+    content = report.certificate
+    wrong = wrong_papers(content)
+    gains, left = {name: wrong["_raw"] - number for name, number in wrong.items()}, _side_by_side(wrong)
+    avoided = {
+        "": "as decided" if tossed else "as planned",
+        "_fully_calibrated": "with full calibration, which would reveal reviewers",
+    }
+    named = {
+        "success_scores_only": "from the scores alone, before any decision",
+        "success": "with the decision on its paper" + ("" if tossed else ", as planned"),
+        "success_fully_calibrated": "if papers were decided with no protection",
+    }
+    epsilon, against = content["epsilon"], content["against_evidence"] * content["papers"]
     return {
-        **_common(report),
         "notes": report.notes if report.confidential else (),
         "bar": bar_words(content["bar"]),
-        "number": {name or "_now": text for name, text in _side_by_side(wrong).items()},
-        "saved": wrong["_raw"] - wrong[""],
-        "saved_text": expected(abs(wrong["_raw"] - wrong[""])),
+        "number": {name or "_now": text for name, text in left.items()},
+        "saved": gains[""],
+        "saved_text": expected(abs(gains[""])),
         "cost": expected(max(wrong[""] - wrong["_fully_calibrated"], 0.0)),
-        "against": expected(against_evidence),
+        "against": expected(against),
         "added": added_text(content["added_success"]),
-        "about": _in_letters(wrong) | {"against": about(against_evidence)},
-        "wrong_bars": _wrong_bars(wrong, tossed),
-        "named_bars": _named_bars(content, tossed),
-        "odds": _odds(content["epsilon"]),
-        "suspicion": _suspicion(content["epsilon"]),
-        "factor": None if isinf(content["epsilon"]) else factor(content["epsilon"]),
+        "about": _in_letters(wrong) | {"against": about(against)},
+        "wrong_bars": bars(
+            (label, gains[name], papers_text(gains[name]), name == "", (left[name],))
+            for name, label in avoided.items()
+        ),
+        "named_bars": bars(
+            (label, content[name], percent(content[name]), name == "success") for name, label in named.items()
+        ),
+        "odds": [
+            (suspicion, 1.0 - after_odds(1.0 - suspicion, epsilon), after_odds(suspicion, epsilon))
+            for suspicion in (() if isinf(epsilon) else _SUSPICIONS)
+        ],
+        "factor": None if isinf(epsilon) else factor(epsilon),
         "spans": score_spans(content["calibration_fit"]),
         "fits": content["calibration_fit"]["verdict"] == FITS,
-        "survey": survey,
-        "menu_bars": None if menu is None or chosen is None else menu_bars(menu, chosen),
-        "advice": None if menu is None or chosen is None else advice(menu, chosen),
-        "gray": None if survey is None else _gray(report, survey),
-        "score_chart": None if survey is None else _score_chart(report, _means(survey)),
-        "change_bars": _change_bars(report.decided),
-        "changed": sum(decided.advice in (RAISE, LOWER) for decided in report.decided),
-        "tied": sum(decided.advice in (TIE_RAISE, TIE_LOWER) for decided in report.decided),
-        "scale": _scale(content),
-        "percent": percent,
-        "menu_headings": MENU_HEADINGS,
-        "menu_note": MENU_NOTE,
-        "points": points,
-        "kinds": _KINDS if any(paper.decision for paper in report.decided) else ("papers",),
     }
+
+
+def wrong_papers(content: Mapping[str, Any]) -> dict[str, float]:
+    """How many papers are expected to be decided wrongly, by the endings of a certificate's fields."""
+    endings = ("", "_raw", "_fully_calibrated")
+    return {name: content[f"expected_wrong{name}"] * content["papers"] for name in endings}
+
+
+def _survey_facts(report: Report) -> dict[str, Any]:
+    """What a page says of the survey: the menu, papers by their means, the gray zone. All may be missing."""
+    survey = report.survey
+    facts: dict[str, Any] = {"survey": survey, "menu_bars": None, "gray": None, "score_chart": None}
+    if survey is None:
+        return facts
+    if survey.menu is not None:
+        menu = _with_certified(survey.menu, survey.chosen, report.certificate)
+        facts |= {"menu_bars": menu_bars(menu, survey.chosen), "advice": advice(menu, survey.chosen)}
+        facts |= {"menu_headings": MENU_HEADINGS, "menu_note": MENU_NOTE}
+    chart = _score_chart(report, {row.paper: row.mean for row in survey.papers})
+    return facts | {"gray": _gray(report, survey), "score_chart": chart}
 
 
 def _lead(text: str) -> tuple[str, str]:
@@ -288,18 +303,6 @@ def _side_by_side(wrong: Mapping[str, float]) -> dict[str, str]:
     }
 
 
-def _scale(content: Mapping[str, Any]) -> dict[str, str] | None:
-    """How far the calibration was moved to this year's scores; None where it was not.
-
-    >>> _scale({"calibration_scale": {"shift": 0.1712, "stretch": 0.89}}), _scale({})
-    ({'shift': '+0.17', 'stretch': '0.89'}, None)
-    """
-    if "calibration_scale" not in content:
-        return None
-    moved = content["calibration_scale"]
-    return {"shift": f"{moved['shift']:+.2f}", "stretch": f"{moved['stretch']:.2f}"}
-
-
 def _in_letters(wrong: Mapping[str, float]) -> dict[str, str]:
     """Expected wrong decisions as letters say them: roughly, unless that hides what differs."""
     rough, shown = ({words(value) for value in wrong.values()} for words in (about, expected))
@@ -312,77 +315,28 @@ def _with_certified(menu: Menu, chosen: Guarantee, content: Mapping[str, Any]) -
 
     Other guarantees keep the gains that were estimated for them.
     """
-    raw, now, full = (
-        content[f"expected_wrong{name}"] * content["papers"] for name in ("_raw", "", "_fully_calibrated")
-    )
-    before, most = content["success_scores_only"], raw - full
-    choices = []
-    for choice in menu.choices:
-        own = choice.guarantee == chosen
-        gain, error = (raw - now, 0.0) if own else (choice.gain, choice.gain_se)
-        added = (content["added_success"], 0.0) if own else (choice.added, choice.added_se)
-        kept = (gain / most, error / most) if most > 0.0 else (choice.kept, choice.kept_se)
-        choices.append(
-            replace(
-                choice,
-                wrong=raw - gain,
-                gain=gain,
-                kept=kept[0],
-                added=added[0],
-                wrong_se=error,
-                gain_se=error,
-                kept_se=kept[1],
-                added_se=added[1],
-            )
-        )
+    wrong = wrong_papers(content)
+    raw, full, before = wrong["_raw"], wrong["_fully_calibrated"], content["success_scores_only"]
+    most, own = raw - full, {"gain": raw - wrong[""], "added": content["added_success"]}
+
+    def certified(choice: Choice) -> Choice:
+        if choice.guarantee == chosen:
+            choice = replace(choice, **own, gain_se=0.0, added_se=0.0)
+        if most > 0.0:
+            choice = replace(choice, kept=choice.gain / most, kept_se=choice.gain_se / most)
+        return replace(choice, wrong=raw - choice.gain, wrong_se=choice.gain_se)
+
+    errors: dict[str, Any] = {field.name: 0.0 for field in fields(menu) if field.name.endswith("_se")}
     return replace(
         menu,
-        choices=tuple(choices),
+        choices=tuple(map(certified, menu.choices)),
         wrong_raw=raw,
         wrong_fully_calibrated=full,
         gain_fully_calibrated=most,
         success_scores_only=before,
         added_fully_calibrated=content["success_fully_calibrated"] - before,
-        wrong_raw_se=0.0,
-        wrong_fully_calibrated_se=0.0,
-        gain_fully_calibrated_se=0.0,
-        success_scores_only_se=0.0,
-        added_fully_calibrated_se=0.0,
+        **errors,
     )
-
-
-def _wrong_bars(wrong: Mapping[str, float], tossed: bool) -> tuple[Bar, ...]:
-    """Wrong decisions avoided, compared with mean scores: how many, and how many are left."""
-    named = (
-        ("", "as decided" if tossed else "as planned", True),
-        ("_fully_calibrated", "with full calibration, which would reveal reviewers", False),
-    )
-    gains, left = {name: wrong["_raw"] - wrong[name] for name, _, _ in named}, _side_by_side(wrong)
-    return bars(
-        (label, gains[name], papers_text(gains[name]), own, (left[name],)) for name, label, own in named
-    )
-
-
-def _named_bars(content: Mapping[str, Any], tossed: bool) -> tuple[Bar, ...]:
-    named = (
-        ("success_scores_only", "from the scores alone, before any decision", False),
-        ("success", "with the decision on its paper" + ("" if tossed else ", as planned"), True),
-        ("success_fully_calibrated", "if papers were decided with no protection", False),
-    )
-    return bars((label, content[name], percent(content[name]), own, ()) for name, label, own in named)
-
-
-def _odds(epsilon: float) -> list[tuple[str, str, str]]:
-    if isinf(epsilon):
-        return []
-    return [
-        (
-            f"{100 * suspicion:.0f} %",
-            percent(1.0 - after_odds(1.0 - suspicion, epsilon)),
-            percent(after_odds(suspicion, epsilon)),
-        )
-        for suspicion in _SUSPICIONS
-    ]
 
 
 def score_spans(fit: Mapping[str, Any]) -> tuple[Span, ...]:
@@ -413,7 +367,7 @@ def _change_bars(decided: Sequence[DecidedPaper]) -> tuple[Bar, ...]:
     """How many decisions differ from those of the mean score, in which way, and what that means."""
     number = Counter(paper.advice for paper in decided)
     return bars(
-        (word, float(number[word]), f"{number[word]:,}", False, (words,))
+        (word, number[word], f"{number[word]:,}", False, (words,))
         for word, words in ADVICE.items()
         if number[word] or word in (RAISE, LOWER, LEAVE)
     )
@@ -425,8 +379,9 @@ def changed_and_tied(decided: Sequence[DecidedPaper]) -> tuple[int, int]:
     return number[RAISE] + number[LOWER], number[TIE_RAISE] + number[TIE_LOWER]
 
 
-def _means(survey: Survey) -> dict[str, float]:
-    return {row.paper: row.mean for row in survey.papers}
+def _chart_kinds(report: Report) -> dict[str, int]:
+    """Of each paper, 0 if it was accepted and 1 if not, as charts stack them; empty if nobody reads that."""
+    return {paper.paper: int(paper.decision != "accept") for paper in report.decided if paper.decision}
 
 
 def _score_chart(report: Report, means: Mapping[str, float]) -> Histogram | None:
@@ -434,10 +389,6 @@ def _score_chart(report: Report, means: Mapping[str, float]) -> Histogram | None
     low, high = floor(min(means.values())), ceil(max(means.values()))
     if high <= low:
         return None
-    decided = {row.paper: row for row in report.decided}
-    values = [
-        (mean, int(paper in decided and decided[paper].decision != "accept")) for paper, mean in means.items()
-    ]
     sides = [
         [means[row.paper] for row in report.decided if row.by_mean_score == side and row.paper in means]
         for side in ("accept", "reject")
@@ -447,21 +398,20 @@ def _score_chart(report: Report, means: Mapping[str, float]) -> Histogram | None
         (first, second) = sides if report.certificate["better"] == "low" else sides[::-1]
         # Tracks have cuts of their own.
         cut = (max(first) + min(second)) / 2 if max(first) <= min(second) else None
-    kinds = 2 if any(paper.decision for paper in report.decided) else 1
-    values = [(mean, kind % kinds) for mean, kind in values]
-    return histogram(values, kinds, ends=(float(low), float(high)), mark=cut)
+    kinds = _chart_kinds(report)
+    values = [(mean, kinds.get(paper, 0)) for paper, mean in means.items()]
+    return histogram(values, 2 if kinds else 1, ends=(float(low), float(high)), mark=cut)
 
 
 def _gray(report: Report, survey: Survey) -> dict[str, Any]:
     """The gray zone: how many papers, how many accepted, a chart; for the chair, those nearest to the bar."""
-    decided = {decided_paper.paper: decided_paper for decided_paper in report.decided}
-    gray = [(paper, decided.get(paper.paper)) for paper in survey.papers if paper.gray]
-    values = [(paper.chance, int(made is not None and made.decision != "accept")) for paper, made in gray]
-    kinds = 2 if any(paper.decision for paper in report.decided) else 1
-    nearest = sorted(gray, key=lambda pair: abs(pair[0].chance - 0.5)) if report.confidential else []
+    decided = {paper.paper: paper for paper in report.decided}
+    gray, kinds = [paper for paper in survey.papers if paper.gray], _chart_kinds(report)
+    nearest = sorted(gray, key=lambda paper: abs(paper.chance - 0.5)) if report.confidential else []
+    values = [(paper.chance, kinds.get(paper.paper, 0)) for paper in gray]
     return {
-        "papers": survey.gray,
-        "accepted": sum(made is not None and made.decision == "accept" for _, made in gray),
-        "chart": histogram([(chance, kind % kinds) for chance, kind in values], kinds),
-        "nearest": nearest[:MOST_LISTED],
+        "papers": len(gray),
+        "accepted": sum(kinds.get(paper.paper) == 0 for paper in gray),
+        "chart": histogram(values, 2 if kinds else 1),
+        "nearest": [(paper, decided.get(paper.paper)) for paper in nearest[:MOST_LISTED]],
     }

@@ -127,6 +127,11 @@ class PaperTable:
         """How many papers are near the bar."""
         return sum(paper.near for paper in self.papers)
 
+    @property
+    def listed(self) -> bool:
+        """Whether an exact number of papers was accepted, so that there is a list."""
+        return "selection" in self.certificate
+
     def number(self, how: str) -> int:
         """How many papers were decided so."""
         return sum(paper.how == how for paper in self.papers)
@@ -144,23 +149,24 @@ class PaperTable:
     @property
     def notes(self) -> tuple[str, ...]:
         """What words of the table mean, and where the list of another number is."""
-        return NEAR, _MORE if "selection" in self.certificate else _NO_MORE
+        return NEAR, _MORE if self.listed else _NO_MORE
 
     @property
     def draws(self) -> str:
         """How many papers were drawn, and how many draws are expected to go against corrected scores."""
-        drawn, listed = self.number(DRAW), "selection" in self.certificate
+        drawn = self.number(DRAW)
         if not drawn:
             return "No paper was decided by a random draw: scores settle all."
-        said = f"{count(drawn, 'paper')} {'was' if drawn == 1 else 'were'} decided by a weighted draw"
-        if listed:
-            said = f"For {count(drawn, 'paper')} a weighted draw was made, and the list follows from it"
+        papers = count(drawn, "paper")
+        made = f"{papers} {'was' if drawn == 1 else 'were'} decided by a weighted draw"
+        if self.listed:
+            made = f"For {papers} a weighted draw was made, and the list follows from it"
         if drawn == 1:
-            return f"{said}: it follows the corrected scores with chance {self.follows}."
+            return f"{made}: it follows the corrected scores with chance {self.follows}."
         wrong = f"about {self.against:,.0f}" if self.against >= 0.5 else "fewer than 1"
         verb = "are" if self.against >= 1.5 else "is"
         return (
-            f"{said}: each follows the corrected scores with chance {self.follows}, so {wrong} of {drawn:,} "
+            f"{made}: each follows the corrected scores with chance {self.follows}, so {wrong} of {drawn:,} "
             f"{verb} expected to go against them; no page says which."
         )
 
@@ -169,10 +175,9 @@ class PaperTable:
         """Why as many are accepted as by mean scores or not; empty where the number was fixed or is equal."""
         accepted = sum(paper.decision == "accept" for paper in self.papers)
         means = sum(paper.by_means == "accept" for paper in self.papers)
-        if "selection" in self.certificate or accepted == means:
+        if self.listed or accepted == means:
             return ""
-        ties = sum(paper.by_means == TIE for paper in self.papers)
-        tied = f" and {ties:,} tie{'s' if ties == 1 else ''}" if ties else ""
+        tied = f" and {self.ties:,} tie{'s' if self.ties == 1 else ''}" if self.ties else ""
         share = self.certificate["requested"]["accept_rate"]
         around = "no number was fixed" if share is None else f"the number varies around {100 * share:g} %"
         return (
@@ -181,40 +186,41 @@ class PaperTable:
         )
 
     @property
-    def summary(self) -> tuple[str, ...]:
+    def ties(self) -> int:
+        """How many papers tie by their mean scores."""
+        return sum(paper.by_means == TIE for paper in self.papers)
+
+    @property
+    def summary(self) -> list[str]:
         """What the papers near the bar are, a sentence each."""
         papers, unsaid = count(len(self.papers), "paper"), self.number(UNSAID)
-        ties = sum(paper.by_means == TIE for paper in self.papers)
         moved = sum(paper.advice in (RAISE, LOWER) for paper in self.papers)
-        sentences = [self.draws] if self.guarantee.name == "odds" else []
-        sentences.append(f"{self.near:,} of {papers} are near the bar.")
-        if unsaid:
-            sentences.append(
-                f"Of {unsaid:,} it is not said whether a random draw decided: that may depend on who "
-                "reviewed."
-            )
-        sentences.append(
-            f"{moved:,} {'was' if moved == 1 else 'were'} decided otherwise than by mean scores"
-            + (f", and {ties:,} tie by mean score, which decides nothing." if ties else ".")
-        )
-        return (*sentences, self.number_accepted) if self.number_accepted else tuple(sentences)
+        tied = f", and {self.ties:,} tie by mean score, which decides nothing" if self.ties else ""
+        sentences = [
+            self.draws if self.guarantee.name == "odds" else "",
+            f"{self.near:,} of {papers} are near the bar.",
+            f"Of {unsaid:,} it is not said whether a random draw decided: that may depend on who reviewed."
+            if unsaid
+            else "",
+            f"{moved:,} {'was' if moved == 1 else 'were'} decided otherwise than by mean scores{tied}.",
+            self.number_accepted,
+        ]
+        return [sentence for sentence in sentences if sentence]
 
     @property
     def words(self) -> dict[str, Any]:
         """The sentences that the pages of single papers have, by what decided the paper."""
         public = self.certificate["scores"] == "public"
-        listed = _ON_A_LIST if "selection" in self.certificate else ""
         hidden = "" if public else " if you wish, although that says how close its scores are to the bar"
-        blanks = {"follows": self.follows, "hidden": hidden}
         return {
             "how": {
                 how: {
                     "short": short,
-                    "long": long.format(**blanks) + listed,
+                    "long": long.format(follows=self.follows) + (_ON_A_LIST if self.listed else ""),
                     "unknown": _UNKNOWN.format(
                         draw=", and whether the draw followed them" if how == DRAW else ""
                     ),
-                    "told": _TOLD[how].format(**blanks),
+                    "told": _TOLD[how].format(hidden=hidden),
                 }
                 for how, (short, long) in HOW.items()
             },
@@ -224,11 +230,10 @@ class PaperTable:
     @property
     def data(self) -> str:
         """The table as JSON that can stand in a page: no character in it ends or begins markup."""
-        names = [field.name for field in fields(TablePaper)]
-        rows = [[getattr(paper, name) for name in names] for paper in self.papers]
+        names = [*(field.name for field in fields(TablePaper)), "near"]
         content = {
-            "columns": [*names, "near"],
-            "rows": [[*row, int(paper.near)] for row, paper in zip(rows, self.papers, strict=True)],
+            "columns": names,
+            "rows": [[getattr(paper, name) for name in names] for paper in self.papers],
             "better": self.certificate["better"],
             "words": self.words,
         }
@@ -256,27 +261,32 @@ def paper_table(
     for papers in releases:
         for paper in papers:
             published.setdefault(paper.paper, []).append(paper.decision or f"advice: {paper.advice}")
-    known, notes = titles or {}, by_hand or {}
-    better = record.request.better
-    rows = [
-        _row(
-            paper,
-            decided,
-            _how(paper, guarantee),
-            better,
-            known.get(paper.paper, ""),
-            notes.get(paper.paper, ""),
-            tuple(published.get(paper.paper, ())),
+    rows, follows = [], []
+    decisions = decided_of(record.decisions.encode(), "record")
+    for recorded, decided in zip(record.papers, decisions, strict=True):
+        how, figures = _how(recorded, guarantee), figures_of(recorded)
+        scores = original_scores(recorded.public["scores"], record.request.better)
+        follows += [1.0 - figures.against] if how == DRAW else []
+        above = fsum(standing.chance * standing.favor for standing in figures.standings or ())
+        row = TablePaper(
+            paper=recorded.paper,
+            title=(titles or {}).get(recorded.paper, ""),
+            track=recorded.public["track"],
+            area=recorded.public.get("area", ""),
+            scores=tuple(scores),
+            mean=round(fsum(scores) / len(scores), 4),
+            above=round(above, 3),
+            how=how,
+            by_means=decided.by_mean_score,
+            advice=decided.advice,
+            decision=decided.decision,
+            wait_list=decided.wait_list,
+            by_hand=(by_hand or {}).get(recorded.paper, ""),
+            published=tuple(published.get(recorded.paper, ())),
         )
-        for paper, decided in zip(record.papers, decided_of(record.decisions.encode(), "record"), strict=True)
-    ]
-    drawn = [
-        1.0 - figures_of(paper).against
-        for paper, row in zip(record.papers, rows, strict=True)
-        if row.how == DRAW
-    ]
-    ends = dict.fromkeys(percent(end) for end in (min(drawn), max(drawn))) if drawn else ()
-    against = fsum(1.0 - follows for follows in drawn)
+        rows.append(row)
+    ends = dict.fromkeys(map(percent, (min(follows), max(follows)))) if follows else ()
+    against = fsum(1.0 - chance for chance in follows)
     return PaperTable(certificate, tuple(rows), guarantee, " to ".join(ends), against)
 
 
@@ -285,32 +295,3 @@ def _how(paper: PaperRecord, guarantee: Guarantee) -> str:
     if paper.earlier or float(paper.figures["claim"]["epsilon"]) == 0.0:
         return SCORES
     return {"odds": DRAW, "none": EVIDENCE}.get(guarantee.name, UNSAID)
-
-
-def _row(
-    paper: PaperRecord,
-    decided: DecidedPaper,
-    how: str,
-    better: str,
-    title: str,
-    by_hand: str,
-    published: tuple[str, ...],
-) -> TablePaper:
-    scores = original_scores(paper.public["scores"], better)
-    standings = figures_of(paper).standings or ()
-    return TablePaper(
-        paper.paper,
-        title,
-        paper.public["track"],
-        paper.public.get("area", ""),
-        tuple(scores),
-        round(fsum(scores) / len(scores), 4),
-        round(fsum(standing.chance * standing.favor for standing in standings), 3),
-        how,
-        decided.by_mean_score,
-        decided.advice,
-        decided.decision,
-        decided.wait_list,
-        by_hand,
-        published,
-    )

@@ -34,20 +34,18 @@ NOTHING = "nothing to gain"
 MENU_HEADINGS = ("expected gain", "wrong decisions", "of full's gain", "reviewers identified")
 """What the numbers of a menu's row are."""
 LEVEL_HEADINGS = ("gain over mean scores", "random draws", "decided otherwise than by means")
-"""What the numbers of a row are if papers are decided by this year's evidence."""
+"""The same if papers are decided by this year's evidence; of another method's, the second alone is known."""
 LEVEL_NOTE = (
     "Gains are expected numbers of wrong decisions avoided, the smallest and the largest if strictness is in "
     "truth 15, 25, 35 or 50 percent of the scores' disagreement, which the scores cannot tell. All of this "
     "follows from scores and settings; who wrote what was not looked at."
 )
-FILE_HEADINGS = ("random draws",)
-"""The same if another method made the evidence."""
 FILE_NOTE = (
     "A random draw follows what the file says of its paper with chance e^epsilon / (1 + e^epsilon), .953 at "
     "epsilon 3. All other papers are decided by their scores. Which papers are drawn, and with what chance, "
     "follows from scores and settings alone."
 )
-"""What the table means then."""
+"""What these numbers mean, if another method made the evidence."""
 MENU_NOTE = (
     "Numbers are expected values: how many fewer papers are decided wrongly than by mean scores; how many "
     "are; the gain as a share of what full calibration would gain; the chance of naming who wrote a review."
@@ -289,10 +287,18 @@ def level_table(answer: LevelAnswer) -> tuple[tuple[str, ...], list[tuple[str, .
 
     Of another method's evidence there are draws alone: nothing is known of its errors.
     """
+    rows = [
+        (
+            guarantee_words(choice.guarantee),
+            " to ".join(dict.fromkeys(f"{gain:z.2f}" for gain in choice.gain)),
+            f"{choice.lots:,}",
+            papers_text(choice.changed),
+        )
+        for choice in answer.menu.choices
+    ]
     if answer.from_file:
-        lots = [(row[0], row[2]) for row in level_rows(answer.menu)]
-        return FILE_HEADINGS, [*lots], FILE_NOTE
-    return LEVEL_HEADINGS, level_rows(answer.menu), LEVEL_NOTE
+        return LEVEL_HEADINGS[1:2], [(name, lots) for name, _, lots, _ in rows], FILE_NOTE
+    return LEVEL_HEADINGS, [*rows], LEVEL_NOTE
 
 
 def level_facts(answer: LevelAnswer) -> LevelMenu | list[dict[str, object]]:
@@ -302,51 +308,34 @@ def level_facts(answer: LevelAnswer) -> LevelMenu | list[dict[str, object]]:
     return answer.menu
 
 
-def level_rows(menu: LevelMenu) -> list[tuple[str, ...]]:
-    """The rows of a `menu`: name, range of the gain, random draws, papers changed."""
-    return [
-        (
-            guarantee_words(choice.guarantee),
-            " to ".join(dict.fromkeys(f"{gain:z.2f}" for gain in choice.gain)),
-            f"{choice.lots:,}",
-            papers_text(choice.changed),
-        )
-        for choice in menu.choices
-    ]
-
-
 def menu_rows(menu: Menu) -> list[tuple[str, str, str, str, str]]:
     """The rows of a `menu`: name, gain, wrong decisions, share of full calibration's gain, reviewers named.
 
     Mean scores are the first row and full calibration the last; all numbers are expected values.
     """
-    full, of_scores = menu.gain_fully_calibrated, menu.success_scores_only
-    # A share of a gain that may be none says nothing.
-    some = full > menu.gain_fully_calibrated_se
-    raw = (BY_MEAN, "", papers_text(menu.wrong_raw, menu.wrong_raw_se), "")
+    full = menu.gain_fully_calibrated, menu.gain_fully_calibrated_se
+    raw = papers_text(menu.wrong_raw, menu.wrong_raw_se)
+    named = percent(menu.success_scores_only, menu.success_scores_only_se)
+
+    def row(name: str, *numbers: tuple[float, float]) -> tuple[str, str, str, str, str]:
+        gain, wrong, kept, (added, error) = numbers
+        # A share of a gain that may be none says nothing.
+        share = percent(*kept) if full[0] > full[1] else NOTHING
+        # The standard error is that of what decisions add, if it can be seen.
+        named = percent(menu.success_scores_only + added, error if error >= _SEEN else 0.0)
+        return name, papers_text(*gain), papers_text(*wrong), share, named
+
+    names = ("gain", "wrong", "kept", "added")
     rows = [
-        (
+        row(
             guarantee_words(choice.guarantee),
-            papers_text(choice.gain, choice.gain_se),
-            papers_text(choice.wrong, choice.wrong_se),
-            percent(choice.kept, choice.kept_se) if some else NOTHING,
-            _named(of_scores + choice.added, choice.added_se),
+            *((getattr(choice, name), getattr(choice, f"{name}_se")) for name in names),
         )
         for choice in menu.choices
     ]
-    last = (
-        FULLY,
-        papers_text(full, menu.gain_fully_calibrated_se),
-        papers_text(menu.wrong_fully_calibrated, menu.wrong_fully_calibrated_se),
-        percent(1.0) if some else NOTHING,
-        _named(of_scores + menu.added_fully_calibrated, menu.added_fully_calibrated_se),
-    )
-    return [(*raw, percent(of_scores, menu.success_scores_only_se)), *rows, last]
-
-
-def _named(share: float, error: float) -> str:
-    """A share of reviewers named; its standard error beyond that from the scores alone, if it can be seen."""
-    return percent(share, error if error >= _SEEN else 0.0)
+    wrong = menu.wrong_fully_calibrated, menu.wrong_fully_calibrated_se
+    added = menu.added_fully_calibrated, menu.added_fully_calibrated_se
+    return [(BY_MEAN, "", raw, "", named), *rows, row(FULLY, full, wrong, (1.0, 0.0), added)]
 
 
 def promises(guarantee: Guarantee, *, hidden: bool = False) -> list[str]:
@@ -357,10 +346,16 @@ def promises(guarantee: Guarantee, *, hidden: bool = False) -> list[str]:
     """
     own = [name for name in guarantee.limits if LIMITS[name].replaces == guarantee.name]
     promised = [LIMITS[name].promise for name in own] or [GUARANTEES[guarantee.name].promise]
-    own += GUARANTEES[guarantee.name].needs
-    promised += [LIMITS[name].promise for name in guarantee.limits if name not in own]
+    promised += [LIMITS[name].promise for name in _further_limits(guarantee)]
     sentences = [fill(sentence, guarantee.limits) for sentence in promised]
     return sentences if not hidden or guarantee.name == "none" else [*map(_to_readers_of_scores, sentences)]
+
+
+def _further_limits(guarantee: Guarantee) -> list[str]:
+    """The limits that are no part of a guarantee itself."""
+    own = {*GUARANTEES[guarantee.name].needs}
+    own |= {name for name, limit in LIMITS.items() if limit.replaces == guarantee.name}
+    return [name for name in guarantee.limits if name not in own]
 
 
 def _to_readers_of_scores(promise: str) -> str:
@@ -505,8 +500,14 @@ def certificate_of(data: bytes, file: str) -> dict[str, Any]:
     content = parse_json(decode_utf8(data, file), file)
     if not isinstance(content, dict) or "key_fingerprint" not in content:
         raise InputError(f"{file} must be a certificate that blindcal wrote")
-    if problems := [Problem(file, None, name, rule) for name, rule in _problems(content)]:
-        raise input_error(problems)
+    problems = list(field_problems(content, has_figures(content)))
+    if not any(name.startswith(("guarantee", "limits")) for name, _ in problems):
+        try:
+            certified_guarantee(content)
+        except InputError as error:
+            problems.append(("limits", str(error)))
+    if problems:
+        raise input_error([Problem(file, None, name, rule) for name, rule in problems])
     if not has_figures(content):
         return content
     again = content["decided_again"]
@@ -567,17 +568,6 @@ def certified_steady(certificate: Mapping[str, Any]) -> list[str]:
     """A sentence if the crowd of a `certificate` is steady for some of its papers."""
     small = certificate.get("pools", {}).get("smaller_than_crowd", 0)
     return steady_crowd(small, certificate["papers"], certificate["limits"].get("among"))
-
-
-def _problems(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Each field that is missing or not what it must be, and the rule."""
-    problems = list(field_problems(content, has_figures(content)))
-    yield from problems
-    if not any(name.startswith(("guarantee", "limits")) for name, _ in problems):
-        try:
-            certified_guarantee(content)
-        except InputError as error:
-            yield "limits", str(error)
 
 
 @dataclass(frozen=True)
@@ -657,16 +647,13 @@ def _lines(
 def _promised(content: Mapping[str, Any]) -> Iterable[ExplainedField]:
     guarantee = certified_guarantee(content)
     first, *more = promises(guarantee, hidden=_hidden(content))
+    sentences = dict(zip(_further_limits(guarantee), more, strict=True))
     yield ExplainedField("guarantee", guarantee_words(guarantee), " ".join([first, *conditions(guarantee)]))
-    own = [name for name in guarantee.limits if LIMITS[name].replaces == guarantee.name]
-    own += [name for name in GUARANTEES[guarantee.name].needs if name not in own]
-    kept = [name for name in guarantee.limits if name not in own]
-    for name, sentence in zip(kept, more, strict=True):
+    for name in sorted(guarantee.limits, key=lambda name: name not in sentences):
+        sentence = sentences.get(name, LIMITS[name].sentence)
         yield ExplainedField(f"limits.{name}", number_text(guarantee.limits[name]), sentence)
-    for name in own:
-        yield ExplainedField(f"limits.{name}", number_text(guarantee.limits[name]), LIMITS[name].sentence)
     further = [name for name, limit in LIMITS.items() if not limit.only_with]
-    if absent := [name.replace("_", " ") for name in further if name not in (*kept, *own)]:
+    if absent := [name.replace("_", " ") for name in further if name not in guarantee.limits]:
         yield ExplainedField("limits", "none", f"No further limit was requested on {_listed(absent)}.")
 
 
