@@ -5,20 +5,36 @@ from __future__ import annotations
 import http.client
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from blindcal.importers import MAX_EXPORT
+from small_conferences import Rows, SmallConference
 
 if TYPE_CHECKING:  # the core's tests read this file too, without FastAPI
     from blindcal.app.server import Listening
     from blindcal.app.session import Session
 
 PATIENCE = 120.0
+ATTACK = "<script>alert(1)</script>"
+
+
+def text_of(rows: Iterable[Iterable[str]]) -> str:
+    """Rows as a table that is uploaded."""
+    return "".join(",".join(row) + "\n" for row in rows)
+
+
+def attacked(small: SmallConference) -> SmallConference:
+    """The same conference with a paper that is called like a script."""
+
+    def renamed(rows: Rows) -> Rows:
+        return tuple((ATTACK, *row[1:]) if row[0] == "p00" else row for row in rows)
+
+    return replace(small, reviews=renamed(small.reviews), pools=renamed(small.pools))
 
 
 @dataclass(frozen=True)

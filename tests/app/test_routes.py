@@ -17,7 +17,7 @@ pytest.importorskip("fastapi")
 pytest.importorskip("jinja2")
 pytest.importorskip("typer")
 
-from app_clients import Client, served
+from app_clients import ATTACK, Client, attacked, served, text_of
 from blindcal.app.pages import TABS
 from blindcal.app.routes import ACTIONS
 from blindcal.app.session import Session
@@ -29,7 +29,6 @@ from small_conferences import SmallConference, everything, small_conference
 
 pytestmark = pytest.mark.edge
 
-ATTACK = "<script>alert(1)</script>"
 PAGES = ("/", "/pair", "/conference")
 DOWNLOADS = ("decisions.csv", "certificate.json", "report.html", "CONFIDENTIAL-report.html")
 LIMIT = 100_000
@@ -47,20 +46,9 @@ def both(home: Path) -> Iterator[tuple[Client, Session]]:
         yield client, desk
 
 
-def attacked(small: SmallConference) -> SmallConference:
-    def renamed(rows: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
-        return tuple((ATTACK, *row[1:]) if row[0] == "p00" else row for row in rows)
-
-    return SmallConference(renamed(small.reviews), small.reviewers, renamed(small.pools))
-
-
-def text_of(rows: tuple[tuple[str, ...], ...]) -> bytes:
-    return "".join(",".join(row) + "\n" for row in rows).encode()
-
-
 def put_all(client: Client, small: SmallConference) -> None:
     for kind in ("reviews", "reviewers", "pools"):
-        assert client.put(f"{kind}.csv", text_of(getattr(small, kind))).status == 200
+        assert client.put(f"{kind}.csv", text_of(getattr(small, kind)).encode()).status == 200
 
 
 def look(client: Client) -> str:
@@ -97,7 +85,7 @@ def test_a_whole_conference_and_no_reviewer_anywhere(
     assert (home / "icx.key").stat().st_mode & 0o777 == 0o600
     assert "Its fingerprint, which may be published" in seen()
     broken = small.with_review(3, score=small.canaries[0])
-    assert client.put("reviews.csv", text_of(broken.reviews)).status == 200
+    assert client.put("reviews.csv", text_of(broken.reviews).encode()).status == 200
     assert re.search(r"1 problem.*reviews\.csv.*>4<.*score.*must be a number", seen(), re.DOTALL)
     put_all(client, small)
     assert "16 reviews of 8 papers by " in seen()
@@ -249,7 +237,7 @@ def test_a_file_that_makes_the_folder_unreadable_is_replaced_on_the_page_that_sa
     client, _ = both
     small = small_conference(papers=8)
     assert client.do("new", name="icx", accept="4", better="high", scores="public")
-    assert client.put("reviews.csv", text_of(small.reviews)).status == 200
+    assert client.put("reviews.csv", text_of(small.reviews).encode()).status == 200
     assert client.do("import")
     reviews = home / "icx" / "inputs" / "reviews.csv"
     good = reviews.read_bytes()
@@ -259,7 +247,7 @@ def test_a_file_that_makes_the_folder_unreadable_is_replaced_on_the_page_that_sa
     assert "must be a number" in page
     assert 'data-upload="files"' in page
     assert "someone" not in page
-    assert client.put("again.csv", text_of(small.reviews)).status == 200
+    assert client.put("again.csv", text_of(small.reviews).encode()).status == 200
     assert "again.csv" in client.get("/conference/overview").text
     assert client.do("read", **{"kind:again.csv": "reviews"})
     assert "What will be brought in" in client.get("/conference/overview").text

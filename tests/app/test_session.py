@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from app_clients import text_of
 from blindcal.app import session as sessions
+from blindcal.app.folder_state import LatestRelease
 from blindcal.app.pages import page_view
 from blindcal.app.session import CanceledError, Job, Reading, Session, Staging, TooLargeError, checked_name
 from blindcal.compute.parallel import Progress, parallel_map
@@ -27,6 +29,8 @@ from blindcal.project.create import InitialSettings
 from blindcal.project.settings import folder_request, read_folder
 from small_conferences import SmallConference, everything, small_conference
 from small_pasts import few_sweeps
+
+pytestmark = pytest.mark.edge
 
 SMALL = small_conference(papers=8)
 PUBLIC = InitialSettings("public", accept_rate=0.4)
@@ -49,7 +53,7 @@ def upload(session: Session, name: str, text: str) -> None:
 def bring(session: Session, small: SmallConference = SMALL) -> None:
     """The files of a small conference, as if they were uploaded."""
     for kind in ("reviews", "reviewers", "pools"):
-        upload(session, f"{kind}.csv", "".join(",".join(row) + "\n" for row in getattr(small, kind)))
+        upload(session, f"{kind}.csv", text_of(getattr(small, kind)))
 
 
 def wait(session: Session) -> None:
@@ -57,6 +61,16 @@ def wait(session: Session) -> None:
     session.job.wait(120.0)
     if session.error is not None:
         raise session.error
+
+
+def latest(session: Session) -> LatestRelease:
+    assert session.state.release is not None
+    return session.state.release
+
+
+def nobody_named(folder: Path) -> None:
+    for name, text in everything(folder).items():
+        assert not [canary for canary in SMALL.canaries if canary.encode() in text], name
 
 
 def filled(session: Session, settings: InitialSettings = PUBLIC, small: SmallConference = SMALL) -> Path:
@@ -73,7 +87,6 @@ def decided(session: Session, settings: InitialSettings = PUBLIC) -> Path:
     return folder
 
 
-@pytest.mark.edge
 def test_a_conference_from_a_key_to_decisions_that_verify(session: Session) -> None:
     session.new("icx", PUBLIC)
     assert session.state.fingerprint == read_key(session.home / "icx.key").fingerprint
@@ -91,8 +104,7 @@ def test_a_conference_from_a_key_to_decisions_that_verify(session: Session) -> N
     assert folder_request(read_folder(folder)).guarantee == Guarantee("crowd", epsilon=3.0)
     session.decide()
     wait(session)
-    release = session.state.release
-    assert release is not None
+    release = latest(session)
     assert release.path == folder / "public" / "release-1"
     assert release.certificate["limits"]["epsilon"] == 3.0
     assert len(release.papers) == 8
@@ -101,17 +113,15 @@ def test_a_conference_from_a_key_to_decisions_that_verify(session: Session) -> N
         wait(session)
     assert session.result("verified").verification.agrees
     assert session.result("audited").findings.papers == 8
-    for name, text in everything(folder / "public").items():
-        assert not [one for one in SMALL.canaries if one.encode() in text], name
+    nobody_named(folder / "public")
     for text in session.result("report"):
         assert not [one for one in SMALL.canaries if one in text]
 
 
-@pytest.mark.edge
 @pytest.mark.parametrize("release", ["decisions", "advice"])
 def test_one_file_is_decided_on_the_pages_too(session: Session, release: str) -> None:
     session.new("icx", PUBLIC)
-    upload(session, "reviews.csv", "".join(",".join(row) + "\n" for row in SMALL.reviews))
+    upload(session, "reviews.csv", text_of(SMALL.reviews))
     session.bring_in()
     session.set_texts({"release": release})
     assert page_view(session, "plan")[1]["open"]["unset"] is None
@@ -132,7 +142,6 @@ def test_one_file_is_decided_on_the_pages_too(session: Session, release: str) ->
     assert said["decide"].startswith("release 1: advice on 8" if release == "advice" else "release 1: ")
 
 
-@pytest.mark.edge
 def test_what_is_decided_is_found_again_and_frozen(session: Session) -> None:
     folder = decided(session)
     before = everything(session.home)
@@ -145,6 +154,8 @@ def test_what_is_decided_is_found_again_and_frozen(session: Session) -> None:
         again.decide()
     with pytest.raises(InputError, match="say why the papers are amended"):
         again.decide(reason=" ")
+    with pytest.raises(RefusedError, match="one by one"):
+        again.preview("5", "")
     again.decide(reason="to be sure")
     wait(again)
     assert again.result("decided").outcome.how == "stored"
@@ -152,7 +163,6 @@ def test_what_is_decided_is_found_again_and_frozen(session: Session) -> None:
     again.close()
 
 
-@pytest.mark.edge
 def test_a_second_session_sees_what_a_first_one_did(session: Session) -> None:
     folder = filled(session)
     other = Session(session.home, folder)
@@ -163,7 +173,6 @@ def test_a_second_session_sees_what_a_first_one_did(session: Session) -> None:
     other.close()
 
 
-@pytest.mark.edge
 def test_settings_are_written_as_they_are_typed(session: Session) -> None:
     filled(session, InitialSettings("public"))
     assert session.state.request is None
@@ -188,20 +197,16 @@ def test_settings_are_written_as_they_are_typed(session: Session) -> None:
     assert everything(session.home) == before
 
 
-@pytest.mark.edge
 def test_a_line_that_is_not_in_the_menu_is_refused(session: Session) -> None:
     filled(session)
-    with pytest.raises(InputError, match="no such line"):
-        session.choose_guarantee(0)
-    session.plan()
-    wait(session)
-    with pytest.raises(InputError, match="no such line"):
-        session.choose_guarantee(99)
-    with pytest.raises(InputError, match="no such line"):
-        session.choose_guarantee(len(MENU))
+    for lines in ((0,), (99, len(MENU))):
+        for line in lines:
+            with pytest.raises(InputError, match="no such line"):
+                session.choose_guarantee(line)
+        session.plan()
+        wait(session)
 
 
-@pytest.mark.edge
 def test_what_is_printed_is_what_was_shown(session: Session) -> None:
     decided(session, InitialSettings("public", accept="3"))
     before = everything(session.home)
@@ -220,7 +225,6 @@ def test_what_is_printed_is_what_was_shown(session: Session) -> None:
     assert everything(session.home) == before, "nothing is recorded, published or changed"
 
 
-@pytest.mark.edge
 def test_a_list_that_is_no_longer_the_one_that_was_shown_is_refused(session: Session) -> None:
     """Two tabs show two lists, or a paper was withdrawn meanwhile."""
     decided(session, InitialSettings("public", accept="3"))
@@ -239,21 +243,13 @@ def test_a_list_that_is_no_longer_the_one_that_was_shown_is_refused(session: Ses
     assert session.result("printed") is None
 
 
-@pytest.mark.edge
-def test_decisions_one_by_one_have_no_other_number(session: Session) -> None:
-    decided(session)
-    with pytest.raises(RefusedError, match="one by one"):
-        session.preview("5", "")
-
-
-@pytest.mark.edge
 def test_a_correction_a_withdrawal_and_new_papers_are_amended_with_a_reason(session: Session) -> None:
     folder = decided(session)
     more = small_conference(papers=10)
-    upload(session, "late.csv", "".join(",".join(row) + "\n" for row in more.reviews))
+    upload(session, "late.csv", text_of(more.reviews))
     assert "reviews of this year already" in str(session.checked.errors["late.csv"])
     session.read_as(Reading(kinds={"late.csv": "reviews"}))
-    upload(session, "pools.csv", "".join(",".join(row) + "\n" for row in more.pools))
+    upload(session, "pools.csv", text_of(more.pools))
     session.bring_in()
     session.withdraw("p00", "by its authors")
     for paper, reason in (("p00", "again"), ("nothing", "why"), ("p01", " ")):
@@ -264,8 +260,7 @@ def test_a_correction_a_withdrawal_and_new_papers_are_amended_with_a_reason(sess
     changes = session.result("decided").outcome.changes
     assert len(changes.new) == 2
     assert changes.withdrawn == ("p00",)
-    release = session.state.release
-    assert release is not None
+    release = latest(session)
     assert release.path == folder / "public" / "release-2"
     assert (folder / "inputs" / "reviews.csv").is_file()
     assert (folder / "inputs" / "correction-1" / "reviews.csv").is_file()
@@ -274,50 +269,34 @@ def test_a_correction_a_withdrawal_and_new_papers_are_amended_with_a_reason(sess
     assert session.result("verified").verification.agrees
 
 
-@pytest.mark.edge
-def test_decisions_are_out_of_date_once_files_or_papers_are_others(session: Session) -> None:
+def test_a_withdrawn_paper_comes_back_with_the_decision_it_had(session: Session) -> None:
+    """Until then, and once a file is another, the decisions are out of date."""
     decided(session)
+    before = {one.paper: one.decision for one in latest(session).papers}
+    changes = {
+        "p00 is withdrawn": lambda: session.withdraw("p00", "by its authors"),
+        "p00 is back": lambda: session.restore("p00"),
+    }
+    for reason, change in changes.items():
+        assert not session.state.amendable
+        change()
+        assert session.state.amendable, "the papers are others than those that are decided"
+        session.decide(reason=reason)
+        wait(session)
+    assert session.state.folder.withdrawn == {}
+    assert {one.paper: one.decision for one in latest(session).papers} == before
+    with pytest.raises(InputError, match="no such paper"):
+        session.restore("p00")
     assert not session.state.amendable
-    session.withdraw("p00", "by its authors")
-    assert session.state.amendable, "the paper is decided and withdrawn"
-    session.decide(reason="p00 is withdrawn")
-    wait(session)
-    assert not session.state.amendable
-    upload(
-        session,
-        "late.csv",
-        "".join(",".join(row) + "\n" for row in SMALL.with_review(1, score="1.5").reviews),
-    )
+    upload(session, "late.csv", text_of(SMALL.with_review(1, score="1.5").reviews))
     session.read_as(Reading(kinds={"late.csv": "reviews"}))
     session.bring_in()
     assert session.state.amendable, "the papers are the same, the file is another"
 
 
-@pytest.mark.edge
-def test_a_withdrawn_paper_comes_back_with_the_decision_it_had(session: Session) -> None:
-    decided(session)
-    release = session.state.release
-    assert release is not None
-    before = {one.paper: one.decision for one in release.papers}
-    session.withdraw("p00", "by its authors")
-    session.decide(reason="p00 is withdrawn")
-    wait(session)
-    session.restore("p00")
-    assert session.state.folder.withdrawn == {}
-    session.decide(reason="p00 is back")
-    wait(session)
-    release = session.state.release
-    assert release is not None
-    assert {one.paper: one.decision for one in release.papers} == before
-    with pytest.raises(InputError, match="no such paper"):
-        session.restore("p00")
-
-
-@pytest.mark.edge
 def test_a_decision_by_hand_is_in_exports_alone(session: Session) -> None:
     folder = decided(session)
-    release = session.state.release
-    assert release is not None
+    release = latest(session)
     paper, own = release.papers[0].paper, release.papers[0].decision
     other = "reject" if own == "accept" else "accept"
     before = everything(folder / "public")
@@ -331,54 +310,40 @@ def test_a_decision_by_hand_is_in_exports_alone(session: Session) -> None:
     assert everything(folder / "public") == before
     session.override(paper, "", "")
     session.export("csv", "decisions", {})
-    assert f"{paper},{own}" in session.result("export").data.decode()
+    made = session.result("export")
+    assert (made.name, f"{paper},{own}" in made.data.decode()) == ("decisions-csv.csv", True)
+    with pytest.raises(BlindcalError):
+        session.export("typewriter", "decisions", {})
 
 
-@pytest.mark.edge
 def test_reviewers_get_codes_that_they_keep(session: Session) -> None:
     session.new("icx", PUBLIC)
-    upload(session, "now.csv", "".join(",".join(row) + "\n" for row in SMALL.reviews))
+    upload(session, "now.csv", text_of(SMALL.reviews))
     session.read_as(Reading(codes=True))
     session.bring_in()
     table = session.home / "icx.codes.csv"
     codes = table.read_text()
     assert table.stat().st_mode & 0o777 == 0o600
-    for name, text in everything(session.home / "icx").items():
-        assert not [one for one in SMALL.canaries if one.encode() in text], name
-    upload(session, "more.csv", "".join(",".join(row) + "\n" for row in small_conference(papers=10).reviews))
+    nobody_named(session.home / "icx")
+    upload(session, "more.csv", text_of(small_conference(papers=10).reviews))
     session.read_as(Reading(kinds={"more.csv": "reviews"}))
     session.bring_in()
     assert table.read_text().startswith(codes), "nobody is asked again, and everybody keeps their code"
-    for name, text in everything(session.home / "icx").items():
-        assert not [one for one in SMALL.canaries if one.encode() in text], name
+    nobody_named(session.home / "icx")
 
 
-@pytest.mark.edge
 def test_no_promise_needs_consent(session: Session) -> None:
     filled(session)
     session.set_texts({"guarantee": "none", "epsilon": "", "among": ""})
-    request = session.state.request
-    assert request is not None
-    assert request.guarantee.name == "none"
+    assert session.state.request is not None
+    assert session.state.request.guarantee.name == "none"
     with pytest.raises(InputError, match="yes_leak"):
         session.decide()
     session.decide(leak=True)
     wait(session)
-    assert session.state.release is not None
+    assert latest(session).papers
 
 
-@pytest.mark.edge
-def test_files_are_made_for_other_systems(session: Session) -> None:
-    decided(session)
-    session.export("csv", "decisions", {})
-    made = session.result("export")
-    assert made.name == "decisions-csv.csv"
-    assert made.data.startswith(b"paper")
-    with pytest.raises(BlindcalError):
-        session.export("typewriter", "decisions", {})
-
-
-@pytest.mark.edge
 def test_a_file_with_problems_is_told_and_one_that_was_mended_is_read(session: Session) -> None:
     session.new("icx", PUBLIC)
     upload(session, "r.csv", "paper,reviewer,score\n1,canary-a,good\n2,canary-a,3\n2,canary-a,4\n")
@@ -402,7 +367,6 @@ def test_a_file_with_problems_is_told_and_one_that_was_mended_is_read(session: S
     assert not session.staging.files
 
 
-@pytest.mark.edge
 def test_files_are_read_again_by_other_choices(session: Session) -> None:
     session.new("icx", PUBLIC)
     upload(session, "r.csv", "paper,reviewer,mark,other\n1,a,A,1\n2,a,B,2\n")
@@ -414,7 +378,6 @@ def test_files_are_read_again_by_other_choices(session: Session) -> None:
         session.read_as(Reading(kinds={"r.csv": "key"}))
 
 
-@pytest.mark.edge
 def test_a_table_of_who_is_behind_the_ids_is_recognized(session: Session) -> None:
     session.new("icx", PUBLIC)
     upload(session, "people.csv", "signature,profile_id\nx1,~Ada_Byron1\nx2,~Ben_Ali1\n")
@@ -426,7 +389,6 @@ def test_a_table_of_who_is_behind_the_ids_is_recognized(session: Session) -> Non
     assert {*brought.contents.imported.reviews.reviewers} == {"~Ada_Byron1", "~Ben_Ali1"}
 
 
-@pytest.mark.edge
 def test_a_bad_folder_is_refused_and_nothing_is_made(session: Session) -> None:
     for name in ("../icx", "", ".icx", "a/b"):
         with pytest.raises(InputError, match="plain name"):
@@ -443,7 +405,6 @@ def test_a_bad_folder_is_refused_and_nothing_is_made(session: Session) -> None:
         session.new("icx", PUBLIC)
 
 
-@pytest.mark.edge
 def test_one_job_at_a_time_and_a_stopped_one_changes_nothing(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -478,7 +439,6 @@ def test_one_job_at_a_time_and_a_stopped_one_changes_nothing(
     assert everything(session.home) == before
 
 
-@pytest.mark.edge
 def test_the_embedded_conference_lives_in_a_private_place_that_goes(session: Session) -> None:
     session.open_example()
     assert session.is_example
@@ -494,7 +454,6 @@ def test_the_embedded_conference_lives_in_a_private_place_that_goes(session: Ses
     assert not session.private.exists()
 
 
-@pytest.mark.edge
 def test_folders_at_home_are_found_and_opened_by_name(session: Session) -> None:
     filled(session)
     (session.home / "other").mkdir()
@@ -504,13 +463,11 @@ def test_folders_at_home_are_found_and_opened_by_name(session: Session) -> None:
     assert session.state.calibrated == 8
 
 
-@pytest.mark.edge
 def test_confidential_scores_are_in_the_report_of_the_chair_alone(session: Session) -> None:
     decided(session, InitialSettings("confidential", accept_rate=0.4))
     session.start("report")
     wait(session)
-    release = session.state.release
-    assert release is not None
+    release = latest(session)
     assert "success" not in release.public
     assert 0 < release.certificate["success"] < 1
     assert all(one.advice for one in release.papers)
@@ -519,7 +476,6 @@ def test_confidential_scores_are_in_the_report_of_the_chair_alone(session: Sessi
     assert "by mean score" in chair
 
 
-@pytest.mark.edge
 def test_reviewers_whom_no_pool_holds_are_listed_in_a_file_and_named_nowhere_else(session: Session) -> None:
     paper, author = SMALL.reviews[1][:2]
     pools = tuple(row for row in SMALL.pools if row[:2] != (paper, author))
@@ -534,7 +490,6 @@ def test_reviewers_whom_no_pool_holds_are_listed_in_a_file_and_named_nowhere_els
     assert author in listed.read_text()
 
 
-@pytest.mark.edge
 def test_people_with_another_id_in_past_reviews_are_confirmed_side_by_side(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -583,12 +538,6 @@ def test_people_with_another_id_in_past_reviews_are_confirmed_side_by_side(
 # --- Jobs: how far they are, their result or error, and their end when they are canceled.
 
 
-def ended(job: Job) -> None:
-    job.start()
-    job.wait(30.0)
-    assert not job.state.running
-
-
 def test_a_job_tells_its_steps_and_hands_over_its_result() -> None:
     told: list[tuple[Any, BaseException | None]] = []
     seen, halfway = Event(), Event()
@@ -633,8 +582,10 @@ def test_an_error_is_handed_over() -> None:
     def work(progress: Progress) -> None:
         raise failure
 
-    ended(Job("job", work, lambda result, error: told.append(error)))
-    assert told == [failure]
+    job = Job("job", work, lambda result, error: told.append(error))
+    job.start()
+    job.wait(30.0)
+    assert (told, job.state.running) == ([failure], False)
 
 
 @pytest.mark.parametrize("before", [True, False])

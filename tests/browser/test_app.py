@@ -14,29 +14,19 @@ pytest.importorskip("typer")
 pytest.importorskip("fastapi")
 pytest.importorskip("playwright")
 
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from app_clients import served
 from blindcal.app.pages import TABS
 from blindcal.app.server import Listening
 from chair_exports import PEOPLE, write_exports
-from page_pictures import MISSING, browser, chromium
+from page_markup import serious_faults
 from small_conferences import small_conference
 
 pytestmark = pytest.mark.edge
 
-SERIOUS = {"serious", "critical"}
 PATIENCE = 90_000
 expect.set_options(timeout=PATIENCE)
-
-
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
-    if chromium() is None:
-        pytest.fail(MISSING)
-    with browser() as found:
-        yield found
 
 
 @pytest.fixture
@@ -59,11 +49,6 @@ def opened(chrome: Browser, app: Listening, slug: str, heard: list[str], **more:
     )
     page.goto(f"{address}{slug}")
     return page
-
-
-def serious(page: Page) -> list[tuple[str, str]]:
-    found = Axe().run(page).response["violations"]
-    return [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in SERIOUS]
 
 
 def fits(page: Page, width: int) -> None:
@@ -146,7 +131,7 @@ def test_pages_are_readable_and_fit(chrome: Browser, app: Listening, scheme: Any
         if slug == "pair":
             expect(page.locator("#sentence")).not_to_be_empty()
         fits(page, width)
-        assert serious(page) == []
+        assert serious_faults(page) == []
         assert heard == []
         page.context.close()
 
@@ -317,7 +302,7 @@ def test_a_conference_from_two_systems_exports_to_a_verified_correction(
             page.set_viewport_size({"width": width, "height": 800})
             fits(page, width)
         page.emulate_media(color_scheme="dark" if place % 2 else "light")
-        assert serious(page) == [], tab.label
+        assert serious_faults(page) == [], tab.label
         said.append(page.content())
         assert str(tmp_path / "home" / "icx") in page.inner_text(".place"), "the folder's place is shown"
     kept = "[{...localStorage}, {...sessionStorage}, document.cookie, history.length > 1 && history.state]"

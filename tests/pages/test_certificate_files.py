@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import statistics
 from dataclasses import replace
 from pathlib import Path
@@ -20,12 +21,7 @@ from tools.certificate_schema import PATH, certificate_schema, schema_text
 from blindcal.deciding.certificate_fields import CERTIFICATE_FORMAT
 from commands import call
 from make_archive import ARCHIVE, with_outsider
-from small_conferences import (
-    SmallConference,
-    arguments,
-    decided,
-    small_conference,
-)
+from small_conferences import SmallConference, arguments, decided, small_conference
 
 pytestmark = pytest.mark.edge
 
@@ -110,13 +106,11 @@ def test_confidential_scores_have_fewer_figures(tmp_path: Path) -> None:
 def test_there_is_no_date_in_it_so_the_same_key_and_input_are_the_same_bytes(tmp_path: Path) -> None:
     """In another folder, with a copy of the key that has no ledger yet: as on another day after a crash."""
     folder = small_conference().write(tmp_path / "in")
-    decided(folder, tmp_path / "one" / "key.bin", tmp_path / "a") if (
-        tmp_path / "one"
-    ).mkdir() is None else None
-    (tmp_path / "two").mkdir()
-    key = tmp_path / "two" / "key.bin"
-    key.write_bytes((tmp_path / "one" / "key.bin").read_bytes())
-    key.chmod(0o600)
+    first, key = (tmp_path / name / "key.bin" for name in ("one", "two"))
+    for path in (first, key):
+        path.parent.mkdir()
+    decided(folder, first, tmp_path / "a")
+    shutil.copy(first, key)
     assert call(*arguments(folder, key, tmp_path / "b"))[0] == 0
     one, other = ((tmp_path / name / "certificate.json").read_bytes() for name in ("a", "b"))
     assert one == other

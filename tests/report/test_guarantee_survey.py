@@ -46,9 +46,7 @@ def test_every_paper_stands_where_a_loop_over_tuples_puts_it(conference: Confere
         assert one.chance == pytest.approx(above, abs=1e-12)
         assert one.mean == pytest.approx(np.mean(case.scores))
         assert one.gray == (min(for_it, against) >= 0.001)
-        assert one.pool == len(case.candidates)
-    assert found.gray == sum(one.gray for one in found.papers)
-    assert 0 < found.gray < len(found.papers)
+    assert 0 < sum(one.gray for one in found.papers) < len(found.papers)
 
 
 def test_papers_too_large_to_list_stand_where_listing_puts_them(conference: Conference, found: Survey):

@@ -8,7 +8,6 @@ from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
-from html.parser import HTMLParser
 from math import exp, sqrt
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,6 +29,7 @@ from blindcal.posterior.inputs import read_inputs
 from blindcal.posterior.levels import LevelCase
 from blindcal.report.html_page import table_page
 from blindcal.report.paper_table import DRAW, EVIDENCE, SCORES, UNSAID, PaperTable, paper_table
+from page_markup import Markup
 from small_conferences import small_conference
 from small_reviews import conference
 
@@ -213,30 +213,6 @@ def test_low_scores_stand_as_they_were_given() -> None:
     assert low == {row.paper: row.scores for row in paper_table(released()).papers}
 
 
-class Tags(HTMLParser):
-    """Tags, attributes, and the text of scripts."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.scripts: list[str] = []
-        self.inside = False
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        self.inside = tag == "script"
-        if self.inside:
-            self.scripts.append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        self.inside = False
-
-    def handle_data(self, data: str) -> None:
-        if self.inside:
-            self.scripts[-1] += data
-
-
 def hostile(record: Record) -> PaperTable:
     papers = [paper.paper for paper in record.papers]
     titles = dict(zip(papers, HOSTILE, strict=False))
@@ -245,18 +221,16 @@ def hostile(record: Record) -> PaperTable:
 
 def test_titles_cannot_run_and_only_the_pages_own_script_may(record: Record) -> None:
     text = table_page(hostile(record))
-    seen = Tags(text)
-    kinds = [attributes.get("type") for tag, attributes in seen.tags if tag == "script"]
+    seen = Markup(text)
+    kinds = [attributes.get("type") for tag, attributes in seen.found if tag == "script"]
     assert kinds == ["application/json", None]
     data, script = seen.scripts
     assert [row[1] for row in json.loads(data)["rows"][:3]] == [*HOSTILE], "titles are text"
     assert not set("<>&") & {*data}
     digest = b64encode(sha256(script.encode()).digest()).decode()
-    (policy,) = [a["content"] for _, a in seen.tags if a.get("http-equiv") == "Content-Security-Policy"]
-    assert policy is not None
-    assert f"script-src 'sha256-{digest}';" in policy
-    assert policy.startswith("default-src 'none'")
-    for tag, attributes in seen.tags:
+    assert f"script-src 'sha256-{digest}';" in seen.policy
+    assert seen.policy.startswith("default-src 'none'")
+    for tag, attributes in seen.found:
         assert tag not in ("img", "link", "iframe", "object", "embed", "form", "base")
         assert not [name for name in attributes if name.startswith("on") or name in ("src", "style")]
     assert "innerHTML" not in script

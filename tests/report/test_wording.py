@@ -21,6 +21,7 @@ from blindcal.policy.guarantee import NAMES, UNLIMITED, Guarantee
 from blindcal.report.wording import (
     SOURCES,
     VERDICTS,
+    ExplainedField,
     advice,
     after_odds,
     better_choice,
@@ -113,46 +114,35 @@ def _compared(own: float, others: dict[Guarantee, float], full: float, *, se: fl
 
 CROWD = Guarantee("crowd", among=10, epsilon=3.0)
 AVERAGE = Guarantee("average", epsilon=None)
-MOVED = "; 6.0 decided otherwise than by mean scores."
+
+
+GAINS = "Expected gain: {} of 180 papers; 6.0 decided otherwise than by mean scores."
+NOT_WORTH_IT = f"Not worth it with steady and epsilon 2. {GAINS}"
+OTHER = " With a crowd of 10 and epsilon 3 it would be {}."
+NONE_MORE = " No promise of the menu gains clearly more; full calibration would gain 2.7."
 
 
 @pytest.mark.parametrize(
-    ("menu", "said"),
+    ("own", "others", "full", "se", "said"),
     [
+        (4.0, {CROWD: 5.5}, 6.0, 0.0, GAINS.format("4.0")),
+        (2.0, {CROWD: 4.5, AVERAGE: 5.5}, 6.0, 0.0, GAINS.format("2.0") + OTHER.format("4.5")),
+        (0.7, {CROWD: 2.1}, 2.7, 0.0, NOT_WORTH_IT.format("0.7") + OTHER.format("2.1")),
+        (0.7, {CROWD: 2.1}, 2.7, 0.8, NOT_WORTH_IT.format("0.7 +- 0.8") + NONE_MORE),
+        (0.7, {CROWD: 1.5, AVERAGE: 1.7}, 2.7, 0.0, NOT_WORTH_IT.format("0.7") + NONE_MORE),
         (
-            _compared(4.0, {CROWD: 5.5}, 6.0),
-            f"Expected gain: 4.0 of 180 papers{MOVED}",
-        ),
-        (
-            _compared(2.0, {CROWD: 4.5, AVERAGE: 5.5}, 6.0),
-            f"Expected gain: 2.0 of 180 papers{MOVED} With a crowd of 10 and epsilon 3 it would be 4.5.",
-        ),
-        (
-            _compared(0.7, {CROWD: 2.1}, 2.7),
-            f"Not worth it with steady and epsilon 2. Expected gain: 0.7 of 180 papers{MOVED} "
-            "With a crowd of 10 and epsilon 3 it would be 2.1.",
-        ),
-        (
-            _compared(0.7, {CROWD: 2.1}, 2.7, se=0.8),
-            f"Not worth it with steady and epsilon 2. Expected gain: 0.7 +- 0.8 of 180 papers{MOVED} "
-            "No promise of the menu gains clearly more; full calibration would gain 2.7.",
-        ),
-        (
-            _compared(0.7, {CROWD: 1.5, AVERAGE: 1.7}, 2.7),
-            f"Not worth it with steady and epsilon 2. Expected gain: 0.7 of 180 papers{MOVED} "
-            "No promise of the menu gains clearly more; full calibration would gain 2.7.",
-        ),
-        (
-            _compared(0.1, {CROWD: 0.5}, 0.9),
-            f"Not worth it with steady and epsilon 2. Expected gain: 0.1 of 180 papers{MOVED} "
-            "Even full calibration, without any promise, would gain 0.9.",
+            0.1,
+            {CROWD: 0.5},
+            0.9,
+            0.0,
+            f"{NOT_WORTH_IT.format('0.1')} Even full calibration, without any promise, would gain 0.9.",
         ),
     ],
 )
 def test_the_first_line_says_whether_it_is_worth_it_with_the_promise_that_was_chosen(
-    menu: Menu, said: str
+    own: float, others: dict[Guarantee, float], full: float, se: float, said: str
 ) -> None:
-    assert advice(menu, Guarantee("steady", epsilon=2.0)) == said
+    assert advice(_compared(own, others, full, se=se), Guarantee("steady", epsilon=2.0)) == said
 
 
 def test_if_nothing_keeps_half_the_one_that_gains_most_is_named_and_full_calibration_never() -> None:
@@ -189,11 +179,7 @@ def test_a_menu_gives_no_share_of_a_gain_that_may_be_none() -> None:
 ELSEWHERE = {"assumptions"}
 OPTIONS = {
     "plain": (),
-    "average": (
-        'guarantee = "average"',
-        "multiplier = 1.5",
-        'epsilon = "none"',
-    ),
+    "average": ('guarantee = "average"', "multiplier = 1.5", 'epsilon = "none"'),
     "limited": ('guarantee = "none"', "--yes-leak", "never-against = 0.97", "posterior-cap = 1"),
     "list": ("accept = 2", "wait-list = 1"),
     "crowd": ('guarantee = "crowd"', "among = 3"),
@@ -209,32 +195,38 @@ def fields(content: Mapping[str, Any], within: str = "") -> Iterator[str]:
             yield f"{within}{name}"
 
 
+def certified(folder: Path, name: str = "plain") -> dict[str, Any]:
+    """The certificate of a small conference that was decided with some options."""
+    decided(small_conference().write(folder / "in"), folder / "key.bin", folder / "out", *OPTIONS[name])
+    return read_certificate(folder / "out")
+
+
+def explained(content: Mapping[str, Any]) -> dict[str, ExplainedField]:
+    lines = [line for part in explain_certificate(content) for line in part.lines]
+    named = {line.name: line for line in lines}
+    assert len(named) == len(lines), "one sentence each"
+    return named
+
+
 @pytest.mark.edge
 @pytest.mark.parametrize("name", OPTIONS)
 def test_every_field_that_says_something_has_a_sentence(name: str, tmp_path: Path) -> None:
-    small = small_conference()
-    decided(small.write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out", *OPTIONS[name])
-    content = read_certificate(tmp_path / "out")
-    lines = [line for part in explain_certificate(content) for line in part.lines]
-    told = {line.name for line in lines}
-    absent = set[str]()
-    if not content["decided_again"]["papers"]:
-        absent |= {f"decided_again.{name}" for name in ("corrected", "epsilon", "multiplier")}
-    assert {*fields(content)} - told - ELSEWHERE == absent
-    assert len(told) == len(lines), "one sentence each"
-    for line in lines:
+    content = certified(tmp_path, name)
+    lines, again = explained(content), ("corrected", "epsilon", "multiplier")
+    absent = set() if content["decided_again"]["papers"] else {f"decided_again.{name}" for name in again}
+    assert {*fields(content)} - {*lines} - ELSEWHERE == absent
+    for line in lines.values():
         assert line.sentence.endswith("."), line
         assert len(line.sentence) > 20, line
         assert "e-" not in line.value or line.name in ("commitment", "conference"), "no 1.35e-10 for people"
-    assert not [one for one in small.canaries if one in json.dumps([vars(line) for line in lines])]
+    said = json.dumps([vars(line) for line in lines.values()])
+    assert not [one for one in small_conference().canaries if one in said]
 
 
 @pytest.mark.edge
 def test_numbers_in_sentences_are_those_of_the_certificate(tmp_path: Path) -> None:
-    decided(small_conference().write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out")
-    content = read_certificate(tmp_path / "out")
-    lines = {line.name: line for part in explain_certificate(content) for line in part.lines}
-    papers = content["papers"]
+    content = certified(tmp_path)
+    lines, papers = explained(content), content["papers"]
     assert f"{content['expected_wrong_raw'] * papers:.1f} papers" in lines["expected_wrong_raw"].sentence
     assert f"{100 * content['success']:.1f} %" == lines["success"].value
     assert lines["accepted"].value == str(content["accepted"])
@@ -263,16 +255,10 @@ def test_in_small_pools_the_promise_in_force_is_the_stricter_one() -> None:
 @pytest.mark.edge
 def test_a_fit_without_its_optional_parts_is_explained(tmp_path: Path) -> None:
     """`mirrored` is a number or missing: a reader may get either."""
-    decided(small_conference().write(tmp_path / "in"), tmp_path / "key.bin", tmp_path / "out")
-    path = tmp_path / "out" / "certificate.json"
-    content = json.loads(path.read_text())
+    certified(tmp_path)
+    content = json.loads((tmp_path / "out" / "certificate.json").read_text())
     content["calibration_fit"].pop("mirrored")
-    (tmp_path / "short.json").write_text(json.dumps(content))
-    told = {
-        line.name
-        for part in explain_certificate(read_certificate(tmp_path / "short.json"))
-        for line in part.lines
-    }
+    told = explained(read_certificate(written_certificate(tmp_path, content)))
     assert "calibration_fit.stretch" in told
     assert "calibration_fit.mirrored" not in told
 
@@ -310,15 +296,8 @@ def test_a_certificate_with_bad_fields_is_refused_with_all_of_them(tmp_path: Pat
     with pytest.raises(InputError) as raised:
         read_certificate(written_certificate(tmp_path, bad))
     columns = {problem.column for problem in raised.value.problems}
-    names = {
-        "papers",
-        "epsilon",
-        "largest_rise",
-        "guarantee",
-        "success_scores_only",
-        "calibration_fit.verdict",
-    }
-    assert columns == names
+    top = {"papers", "epsilon", "largest_rise", "guarantee", "success_scores_only"}
+    assert columns == top | {"calibration_fit.verdict"}
 
 
 @pytest.mark.parametrize("content", [[], {}, "text", 7, {"papers": 3}])

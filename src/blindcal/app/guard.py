@@ -23,7 +23,7 @@ MOST_BODY = 64 * 2**10
 """A request that is no file has at most this many bytes."""
 ADMITTED = "blindcal.admitted"
 """Requests that passed have this in their scope."""
-_ANSWERED = ("GET", "HEAD")
+_READING = ("GET", "HEAD")
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src {style}; img-src 'self'; connect-src 'self'; "
     "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
@@ -72,13 +72,13 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        refused = self._refused(scope)
+        refused = self._refusal(scope)
         if refused is not None:
-            await _answer(send, *refused)
+            await _send_text(send, *refused)
             return
         scope[ADMITTED] = True
-        body = _Body(receive, MOST_BODY if scope["method"] != "PUT" else None)
-        said = _Said(send, body)
+        body = _LimitedBody(receive, MOST_BODY if scope["method"] != "PUT" else None)
+        said = _GuardedResponse(send, body)
         try:
             await self._app(scope, body, said)
         except Exception as error:
@@ -86,7 +86,7 @@ class Guard:
         if body.too_long:
             await said.instead(413, "That is too much for one request.")
 
-    def _refused(self, scope: Scope) -> tuple[int, str] | None:
+    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         """Why a request does not pass; None if it does."""
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
@@ -96,8 +96,8 @@ class Guard:
         if not secrets.compare_digest(given, self._token):
             return 403, "Open the address that blindcal printed: it has a token in it."
         names = ("origin", "sec-fetch-site", "sec-fetch-mode")
-        origin, site, mode = (_only(headers.getlist(name)) for name in names)
-        if scope["method"] in _ANSWERED:
+        origin, site, mode = (_single_value(headers.getlist(name)) for name in names)
+        if scope["method"] in _READING:
             led = site not in (None, "same-origin", "none") and mode != "navigate"
             return (403, "Another page asked for this.") if led else None
         if origin != f"http://{hosts[0]}" or site not in (None, "same-origin"):
@@ -105,7 +105,7 @@ class Guard:
         return None
 
 
-def _only(values: list[str]) -> str | None:
+def _single_value(values: list[str]) -> str | None:
     """The value of a header that stands there once; None without it, and empty if it stands there twice."""
     return values[0] if len(values) == 1 else "" if values else None
 
@@ -114,7 +114,7 @@ class _TooLongError(Exception):
     """A request with a longer body than it may have."""
 
 
-class _Body:
+class _LimitedBody:
     """What a client sends, up to a limit. Files have none here: they are counted where they are written."""
 
     def __init__(self, receive: Receive, limit: int | None) -> None:
@@ -130,13 +130,13 @@ class _Body:
         return message
 
 
-class _Said:
+class _GuardedResponse:
     """The response as it is sent, with our headers.
 
     Once a request was too long, nothing of it is sent; another response goes out if none was begun.
     """
 
-    def __init__(self, send: Send, body: _Body) -> None:
+    def __init__(self, send: Send, body: _LimitedBody) -> None:
         self._send, self._body, self._begun = send, body, False
 
     async def __call__(self, message: Message) -> None:
@@ -144,24 +144,24 @@ class _Said:
             return
         if message["type"] == "http.response.start":
             self._begun = True
-            message = {**message, "headers": _with_ours(message["headers"])}
+            message = {**message, "headers": _with_headers(message["headers"])}
         await self._send(message)
 
     async def instead(self, status: int, text: str) -> None:
         if not self._begun:
             self._begun = True
-            await _answer(self._send, status, text)
+            await _send_text(self._send, status, text)
 
 
-def _with_ours(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+def _with_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     kept = [(name, value) for name, value in headers if name != b"server"]
     names = {name for name, _ in kept}
     ours = {**_HEADERS, "content-security-policy": policy()}
     return [*kept, *((n.encode(), v.encode()) for n, v in ours.items() if n.encode() not in names)]
 
 
-async def _answer(send: Send, status: int, text: str) -> None:
+async def _send_text(send: Send, status: int, text: str) -> None:
     body = f"{text}\n".encode()
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": _with_ours(headers)})
+    await send({"type": "http.response.start", "status": status, "headers": _with_headers(headers)})
     await send({"type": "http.response.body", "body": body})

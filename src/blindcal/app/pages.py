@@ -10,10 +10,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from jinja2 import Environment
 
 from blindcal.adversaries.findings import Finding
 from blindcal.adversaries.side_knowledge import PRIORS
@@ -63,6 +62,9 @@ from blindcal.report.wording import (
     promises,
     quota_line,
 )
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _CHOICES = {
     "better": ("high", "low"),
@@ -233,17 +235,17 @@ def page_view(session: Session, slug: str) -> tuple[str, dict[str, Any]]:
     try:
         state, tab = session.state, TABS[slug]
         hidden = slug == "results" and state.folder.settings.get("scores") == CONFIDENTIAL
-        facts |= {"confidential": tab.confidential or hidden, "open": _open_folder(session, state)}
+        facts |= {"confidential": tab.confidential or hidden, "open": _folder_view(session, state)}
         return f"{slug}.html", {**facts, "state": state, **tab.view(session, state)}
     except BlindcalError as error:
         facts["notice"] = notice(error)
     try:
-        return "broken.html", {**facts, "readable": True, **_uploads(session)}
+        return "broken.html", {**facts, "readable": True, **_uploads_view(session)}
     except BlindcalError:
         return "broken.html", {**facts, "readable": False}
 
 
-def _open_folder(session: Session, state: FolderState) -> dict[str, Any]:
+def _folder_view(session: Session, state: FolderState) -> dict[str, Any]:
     """What every page says about the open folder: its name, its place, and how far it is."""
     folder, key = state.folder, Path(state.folder.text("key"))
     facts: dict[str, Any] = {
@@ -252,7 +254,7 @@ def _open_folder(session: Session, state: FolderState) -> dict[str, Any]:
         "key": key.resolve(),
         "sealed": ledger_folder(key).resolve(),
         "reviews": review_words(state),
-        "unset": _unset(state),
+        "unset": _left_open(state),
         "chosen": "" if state.request is None else request_words(state.request),
         "outcome": "" if state.release is None else _outcome_words(state.release),
     }
@@ -261,11 +263,11 @@ def _open_folder(session: Session, state: FolderState) -> dict[str, Any]:
         facts |= {"name": "The embedded conference", "path": place, "key": "the example's own", "sealed": ""}
     # What is promised by default is looked at before it is decided.
     looked = state.decided or session.result("planned") is not None
-    steps = _steps(state, facts, looked)
+    steps = _conference_steps(state, facts, looked)
     return {**facts, "steps": steps, "upcoming": next((step for step in steps if not step[2]), None)}
 
 
-def _steps(state: FolderState, facts: Mapping[str, Any], looked: bool) -> list[tuple[str, str, bool, str]]:
+def _conference_steps(state: FolderState, facts: Mapping[str, Any], looked: bool) -> list[tuple[Any, ...]]:
     """The steps of a conference: page, label, whether it is done, and what is there."""
     keyed, reviewed = state.fingerprint is not None, state.reviews is not None
     calibrated, chosen = state.calibrated is not None, facts["chosen"]
@@ -292,7 +294,7 @@ def _outcome_words(release: LatestRelease) -> str:
     return f"release {public['release']}: {words}"
 
 
-def _unset(state: FolderState) -> str | None:
+def _left_open(state: FolderState) -> str | None:
     """What must still be said or brought in before papers can be decided; None if nothing."""
     settings = state.folder.settings
     missing = [] if settings.get("scores") else ["who may see the scores"]
@@ -327,7 +329,7 @@ def request_words(request: Request) -> str:
     return f"{guarantee_words(request.guarantee)}; {accepted}"
 
 
-def _uploads(session: Session) -> dict[str, Any]:
+def _uploads_view(session: Session) -> dict[str, Any]:
     """The files on their way into a folder, which may have one that cannot be read."""
     checked, imported, columns = session.checked, session.result("imported"), session.reading.choices.columns
     return {
@@ -342,7 +344,7 @@ def _uploads(session: Session) -> dict[str, Any]:
     }
 
 
-def _files(session: Session, state: FolderState) -> dict[str, Any]:
+def _files_view(session: Session, state: FolderState) -> dict[str, Any]:
     pools = state.folder.text("pools")
     candidates = "everyone" if pools in ("", EVERYONE) else "a list for each paper"
     there = {
@@ -353,7 +355,7 @@ def _files(session: Session, state: FolderState) -> dict[str, Any]:
         if pools.endswith("conflicts.csv")
         else candidates,
     }
-    return {**_uploads(session), "there": there}
+    return {**_uploads_view(session), "there": there}
 
 
 def import_lines(brought: FolderImport) -> tuple[list[str], list[str]]:
@@ -381,7 +383,7 @@ def import_lines(brought: FolderImport) -> tuple[list[str], list[str]]:
     return [plain(line) for line in lines], [plain(remark) for remark in remarks]
 
 
-def _calibration(session: Session, state: FolderState) -> dict[str, Any]:
+def _calibration_view(session: Session, state: FolderState) -> dict[str, Any]:
     fit = None if state.fit is None else fit_view(state.fit)
     return {"fitted": session.result("fitted"), "fit": fit}
 
@@ -412,7 +414,7 @@ def fit_view(content: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _plan(session: Session, state: FolderState) -> dict[str, Any]:
+def _plan_view(session: Session, state: FolderState) -> dict[str, Any]:
     planned: Answer | LevelAnswer | None = session.result("planned")
     request = state.request
     if planned is not None and request is not None and request.guarantee != planned.chosen:
@@ -422,11 +424,11 @@ def _plan(session: Session, state: FolderState) -> dict[str, Any]:
     return {
         "planned": planned,
         "answer": answer_words(planned),
-        **({} if planned is None else _menu(planned)),
+        **({} if planned is None else _menu_view(planned)),
     }
 
 
-def _menu(planned: Answer | LevelAnswer) -> dict[str, Any]:
+def _menu_view(planned: Answer | LevelAnswer) -> dict[str, Any]:
     """The menu of an answer as a table with a bar for each line; `raw` and `full` are outside of it."""
     if isinstance(planned, Answer):
         raw, *rows, full = menu_bars(planned.menu, planned.chosen)
@@ -443,7 +445,7 @@ def _menu(planned: Answer | LevelAnswer) -> dict[str, Any]:
     return {"headings": headings, "note": note, "raw": None, "rows": drawn, "full": None}
 
 
-def _settings(session: Session, state: FolderState) -> dict[str, Any]:
+def _settings_view(session: Session, state: FolderState) -> dict[str, Any]:
     def row(name: str) -> tuple[object, ...]:
         choices = ("true", "false") if SETTINGS[name].kind == "flag" else _CHOICES.get(name)
         text = setting_text(state.folder.settings.get(name))
@@ -492,7 +494,7 @@ SETTING_LABELS: Mapping[str, str] = {
 """What the page calls a setting whose own name says less."""
 
 
-def _decide(session: Session, state: FolderState) -> dict[str, Any]:
+def _decide_view(session: Session, state: FolderState) -> dict[str, Any]:
     planned: Answer | LevelAnswer | None = session.result("planned")
     made: FolderRelease | None = session.result("decided")
     misfit = isinstance(planned, Answer) and planned.fit.verdict != FITS
@@ -527,12 +529,12 @@ def _made_lines(made: FolderRelease) -> list[str]:
     return [f"release {outcome.record.release}: {how}", *lines, *map(plain, notes)]
 
 
-def _papers(session: Session, state: FolderState) -> dict[str, Any]:
+def _papers_view(session: Session, state: FolderState) -> dict[str, Any]:
     there = state.release is not None and state.fingerprint is not None
     return {"table": session.papers if there else None}
 
 
-def _lists(session: Session, state: FolderState) -> dict[str, Any]:
+def _lists_view(session: Session, state: FolderState) -> dict[str, Any]:
     accept, wait_list, preview = session.result("preview") or ("", "", None)
     settings, release = state.folder.settings, state.release
     selection = None if release is None else release.certificate.get("selection")
@@ -547,7 +549,7 @@ def _lists(session: Session, state: FolderState) -> dict[str, Any]:
     }
 
 
-def _results(session: Session, state: FolderState) -> dict[str, Any]:
+def _results_view(session: Session, state: FolderState) -> dict[str, Any]:
     if (release := state.release) is None:
         return {}
     content, (changed, tied) = release.certificate, changed_and_tied(release.papers)
@@ -571,18 +573,18 @@ def _results(session: Session, state: FolderState) -> dict[str, Any]:
     }
 
 
-def _check(session: Session, state: FolderState) -> dict[str, Any]:
+def _check_view(session: Session, state: FolderState) -> dict[str, Any]:
     audited = session.result("audited")
     return {
         "verified": session.result("verified"),
         "audited": audited,
-        **({} if audited is None else _audit(audited.findings.findings)),
+        **({} if audited is None else _audit_view(audited.findings.findings)),
         "tables": [path.name for path in session.tables.files],
         "priors": [*PRIORS[1:]],
     }
 
 
-def _audit(findings: Sequence[Finding]) -> dict[str, Any]:
+def _audit_view(findings: Sequence[Finding]) -> dict[str, Any]:
     """Of each adversary a table: a question, the chances before the decisions, with them, fully calibrated.
 
     `best` is the first guess at who wrote a review.
@@ -602,15 +604,15 @@ def _audit(findings: Sequence[Finding]) -> dict[str, Any]:
 
 TABS: Mapping[str, Tab] = {
     "overview": Tab("Overview"),
-    "files": Tab("Files", _files),
-    "calibration": Tab("Calibration", _calibration, confidential=True),
+    "files": Tab("Files", _files_view),
+    "calibration": Tab("Calibration", _calibration_view, confidential=True),
     "people": Tab("People", confidential=True),
-    "plan": Tab("Promise", _plan),
-    "settings": Tab("Settings", _settings),
-    "decide": Tab("Decide", _decide),
-    "papers": Tab("Papers", _papers, confidential=True),
-    "lists": Tab("Lists", _lists, confidential=True),
-    "results": Tab("Results", _results),
-    "check": Tab("Check", _check, confidential=True),
+    "plan": Tab("Promise", _plan_view),
+    "settings": Tab("Settings", _settings_view),
+    "decide": Tab("Decide", _decide_view),
+    "papers": Tab("Papers", _papers_view, confidential=True),
+    "lists": Tab("Lists", _lists_view, confidential=True),
+    "results": Tab("Results", _results_view),
+    "check": Tab("Check", _check_view, confidential=True),
 }
 """The pages about an open folder, in the order of the work."""

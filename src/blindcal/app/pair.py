@@ -96,10 +96,10 @@ def read_settings(given: Mapping[str, str]) -> Settings:
     by = given.get("by", BY[0])
     if by not in BY:
         raise InputError(f"by must be one of {', '.join(BY)}")
-    return Settings(**{name: _number(name, given[name]) for name in SLIDERS if name in given}, by=by)
+    return Settings(**{name: _slider_number(name, given[name]) for name in SLIDERS if name in given}, by=by)
 
 
-def _number(name: str, text: str) -> float:
+def _slider_number(name: str, text: str) -> float:
     slider = SLIDERS[name]
     if cell_problem(text, Column(name, "number")) is not None:
         raise InputError(f"{name} must be a number")
@@ -142,7 +142,7 @@ def picture(settings: Settings) -> dict[str, Any]:
         "reach": REACH,
         "frontier": {"conference_error": front.conference_error, "adversary_error": front.adversary_error},
         "relation": {"conference_error": across, "adversary_error": up},
-        "by_epsilon": _by_epsilon(belief),
+        "by_epsilon": _errors_by_epsilon(belief),
         "scores_only": 1.0 - float(belief.weight.max()),
         "policy": _policy_facts(belief, chosen),
         "full": _policy_facts(belief, full),
@@ -167,17 +167,17 @@ def regions(settings: Settings) -> dict[str, list[Points]]:
     lines = ((one, -two, two * high - one * low), (two, -one, one * low - two * high))
     negated = [(-a, -b, -c) for a, b, c in lines]
     parts = {
-        "first": [_clipped(_clipped(_SQUARE, lines[0]), lines[1])],
-        "second": [_clipped(_clipped(_SQUARE, negated[0]), negated[1])],
+        "first": [_clipped_polygon(_clipped_polygon(_SQUARE, lines[0]), lines[1])],
+        "second": [_clipped_polygon(_clipped_polygon(_SQUARE, negated[0]), negated[1])],
         "conflict": [
-            _clipped(_clipped(_SQUARE, lines[0]), negated[1]),
-            _clipped(_clipped(_SQUARE, negated[0]), lines[1]),
+            _clipped_polygon(_clipped_polygon(_SQUARE, lines[0]), negated[1]),
+            _clipped_polygon(_clipped_polygon(_SQUARE, negated[0]), lines[1]),
         ],
     }
-    return {name: [part for part in polygons if _area(part) > 0] for name, polygons in parts.items()}
+    return {name: [part for part in polygons if _polygon_area(part) > 0] for name, polygons in parts.items()}
 
 
-def _clipped(polygon: Points, line: tuple[float, float, float]) -> Points:
+def _clipped_polygon(polygon: Points, line: tuple[float, float, float]) -> Points:
     """The part of a convex polygon where `a x + b y + c` is at least 0 (Sutherland and Hodgman)."""
     a, b, c = line
     sides = [a * x + b * y + c for x, y in polygon]
@@ -192,17 +192,17 @@ def _clipped(polygon: Points, line: tuple[float, float, float]) -> Points:
     return kept
 
 
-def _area(polygon: Points) -> float:
+def _polygon_area(polygon: Points) -> float:
     """The area of a polygon whose corners go counterclockwise.
 
-    >>> _area(_SQUARE)
+    >>> _polygon_area(_SQUARE)
     36.0
     """
     pairs = zip(polygon, polygon[1:] + polygon[:1], strict=True)
     return sum(x * other_y - other_x * y for (x, y), (other_x, other_y) in pairs) / 2
 
 
-def _by_epsilon(belief: Belief) -> dict[str, list[float]]:
+def _errors_by_epsilon(belief: Belief) -> dict[str, list[float]]:
     """The errors of the best policy for each limit on odds, from none of its slider's range to all."""
     slider = SLIDERS["epsilon"]
     policies = [epsilon_policy(belief, limit) for limit in np.linspace(slider.low, slider.high, 26)]

@@ -72,7 +72,7 @@ def make_app(session: Session, token: str, *, limit: int = MAX_EXPORT) -> FastAP
     return app
 
 
-def _shown(request: Request, template: str, page: str, **facts: Any) -> HTMLResponse:
+def _page_shown(request: Request, template: str, page: str, **facts: Any) -> HTMLResponse:
     """A page. Files that are private to the session go by their names alone."""
     state = request.app.state
     facts |= {"base": state.base, "version": __version__, "page": page}
@@ -92,7 +92,7 @@ def _refusals_as_text() -> Iterator[None]:
 @router.get("/")
 def home(request: Request) -> Response:
     """The first page."""
-    return _shown(request, "home.html", "home")
+    return _page_shown(request, "home.html", "home")
 
 
 @router.get("/static/{name}")
@@ -108,7 +108,7 @@ def static(name: str) -> Response:
 @router.get("/pair")
 def pair(request: Request) -> Response:
     """The page *Pair*."""
-    return _shown(request, "pair.html", "pair", sliders=SLIDERS)
+    return _page_shown(request, "pair.html", "pair", sliders=SLIDERS)
 
 
 @router.get("/pair/numbers")
@@ -148,7 +148,7 @@ def tab(request: Request, slug: str) -> Response:
     session = _session(request)
     with session.lock:
         template, facts = page_view(session, slug)
-        return _shown(request, template, "conference", **facts)
+        return _page_shown(request, template, "conference", **facts)
 
 
 @router.post("/conference/do/{action}")
@@ -255,14 +255,14 @@ def _whole_number(text: str, what: str = "that") -> int:
     return int(text)
 
 
-def _new(session: Session, form: Form) -> None:
+def _make_conference(session: Session, form: Form) -> None:
     rate, number = accept_setting(form.text("accept") or None)
     better = form["better"] or "high"
     wishes = InitialSettings(form.text("scores") or None, rate, number, better=better)
     session.new(form.text("name"), wishes)
 
 
-def _read(session: Session, form: Form) -> None:
+def _read_uploads(session: Session, form: Form) -> None:
     """How the files on their way are read: what each is, and what exports leave open."""
     choices = Choices(
         format=form.text("system") or None,
@@ -278,12 +278,12 @@ def _read(session: Session, form: Form) -> None:
     session.read_as(Reading(kinds, years, choices, form.text("keep"), form.ticked("codes")))
 
 
-def _people(session: Session, form: Form) -> None:
+def _confirm_people(session: Session, form: Form) -> None:
     same = form.by_name("same:").items()
     session.confirm_people({_whole_number(number): text == "yes" for number, text in same})
 
 
-def _join(session: Session, form: Form) -> None:
+def _join_people(session: Session, form: Form) -> None:
     """Whom on the committee a past id stands for, typed by hand; nobody, if that is empty."""
     old, new = form.text("old"), form.text("new")
     if not old:
@@ -291,19 +291,19 @@ def _join(session: Session, form: Form) -> None:
     session.join_people({old: new or old})
 
 
-def _accept(session: Session, form: Form) -> None:
+def _set_acceptance(session: Session, form: Form) -> None:
     rate, number = accept_setting(form.text("accept") or None)
     accept = {"accept-rate": "" if rate is None else f"{rate:g}", "accept": number or "", "bar": ""}
     session.set_texts(accept | {name: form.text(name) for name in ("wait-list", "scores")})
 
 
-def _decide(session: Session, form: Form) -> None:
+def _decide_papers(session: Session, form: Form) -> None:
     if not form.ticked("sure"):
         raise InputError("tick that you are sure: this step cannot be undone")
     session.decide(reason=form.get("reason"), misfit=form.ticked("misfit"), leak=form.ticked("leak"))
 
 
-def _audit(session: Session, form: Form) -> None:
+def _audit_release(session: Session, form: Form) -> None:
     evidence, colluders = form.text("evidence"), form.text("colluders")
     try:
         strengths = (float(evidence),) if evidence else ()
@@ -323,8 +323,8 @@ ACTIONS: Mapping[str, Callable[[Session, Form], None]] = {
     "example": lambda session, form: session.open_example(),
     "open": lambda session, form: session.open(session.home / checked_name(form["name"])),
     "leave": lambda session, form: session.open(None),
-    "new": _new,
-    "read": _read,
+    "new": _make_conference,
+    "read": _read_uploads,
     "remove": lambda session, form: session.remove_upload(form["name"]),
     "import": lambda session, form: session.bring_in(),
     "override": lambda session, form: session.override(
@@ -333,20 +333,20 @@ ACTIONS: Mapping[str, Callable[[Session, Form], None]] = {
     "restore": lambda session, form: session.restore(form.text("paper")),
     "withdraw": lambda session, form: session.withdraw(form.text("paper"), form["reason"]),
     "fit": lambda session, form: session.start("fitted"),
-    "people": _people,
-    "join": _join,
-    "accept": _accept,
+    "people": _confirm_people,
+    "join": _join_people,
+    "accept": _set_acceptance,
     "set": lambda session, form: session.set_texts({name: form[name] for name in EDITABLE if name in form}),
     "plan": lambda session, form: session.plan(),
     "guarantee": lambda session, form: session.choose_guarantee(_whole_number(form["place"])),
-    "decide": _decide,
-    "amend": _decide,
+    "decide": _decide_papers,
+    "amend": _decide_papers,
     "preview": lambda session, form: session.preview(form.text("accept"), form.text("wait_list")),
     "print": lambda session, form: session.print_list(*map(form.text, ("shown", "to", "waiting"))),
     "report": lambda session, form: session.start("report"),
     "export": lambda session, form: session.export(form["to"], form["what"], form),
     "verify": lambda session, form: session.start("verified", commitment=form.text("commitment") or None),
-    "audit": _audit,
+    "audit": _audit_release,
     "cancel": lambda session, form: session.cancel(),
 }
 """What a page can ask for; each answer is the page, read again."""

@@ -190,7 +190,7 @@ class Job:
     ) -> None:
         self._work, self._finish, self._canceled = work, finish, Event()
         # What is done, steps done, steps in all, since when: replaced at once, so that no page mixes two.
-        self._step = (name, 0, 0, monotonic())
+        self._progress = (name, 0, 0, monotonic())
         self._thread = Thread(target=self._run, name="job", daemon=True)
 
     def start(self) -> None:
@@ -206,7 +206,7 @@ class Job:
 
     @property
     def state(self) -> JobState:
-        work, done, steps, began = self._step
+        work, done, steps, began = self._progress
         spent = monotonic() - began
         seconds = spent * (steps - done) / done if done else 0.0
         left = f"about {max(1, round(seconds)):,} s left" if done and spent > 1.0 else ""
@@ -217,13 +217,13 @@ class Job:
         """The library's hook."""
         self._check()
         began, done = monotonic(), 0
-        self._step = (work, done, steps, began)
+        self._progress = (work, done, steps, began)
 
         def advance(more: int) -> None:
             nonlocal done
             self._check()
             done = min(done + more, steps)
-            self._step = (work, done, steps, began)
+            self._progress = (work, done, steps, began)
 
         yield advance
 
@@ -359,9 +359,9 @@ class Session:
     @property
     def checked(self) -> Checked:
         """The files on their way as `import` would bring them; nothing is written."""
-        return self.once("checked", self._read_uploads)
+        return self.once("checked", self._check_uploads)
 
-    def _read_uploads(self) -> Checked:
+    def _check_uploads(self) -> Checked:
         folder, choices = self.folder, self.reading.choices
         sources, maps, errors = list[Source](), list[Path](), dict[str, Exception]()
         for path in self.staging.files:
@@ -451,13 +451,13 @@ class Session:
             raise InputError("there is no such paper among those that have reviews and are not withdrawn")
         if not reason.strip():
             raise InputError("say why the paper is withdrawn: the reason stays in conference.toml")
-        self._note("withdrawn", paper, reason.strip())
+        self._note_paper("withdrawn", paper, reason.strip())
 
     def restore(self, paper: str) -> None:
         """Take a paper off those withdrawn."""
         if paper not in self.state.folder.withdrawn:
             raise InputError("there is no such paper among those that are withdrawn")
-        self._note("withdrawn", paper, None)
+        self._note_paper("withdrawn", paper, None)
 
     def override(self, paper: str, decision: str, reason: str) -> None:
         """Write a decision of the committee in place of ours, for exports; ours again if it is empty."""
@@ -468,9 +468,9 @@ class Session:
             raise InputError("the decision must be accept or reject")
         if decision and not reason.strip():
             raise InputError("say why the decision is overridden: the reason stays in conference.toml")
-        self._note("overridden", paper, f"{decision}: {reason.strip()}" if decision else None)
+        self._note_paper("overridden", paper, f"{decision}: {reason.strip()}" if decision else None)
 
-    def _note(self, table: str, paper: str, line: str | None) -> None:
+    def _note_paper(self, table: str, paper: str, line: str | None) -> None:
         with self.changing():
             change_settings(self.state.folder, {}, {table: {paper: line}})
 
@@ -492,23 +492,23 @@ class Session:
     def result(self, name: str) -> Any:
         """What a step returned, if the folder is still as it was then; else None."""
         stamp, value = self._results.get(name, ((), None))
-        return value if self.path is not None and stamp == self._stamp(name) else None
+        return value if self.path is not None and stamp == self._result_stamp(name) else None
 
     def keep(self, name: str, value: Any) -> None:
         """Keep what a step returned, as long as the folder stays as it is."""
         self._state = None
-        self._results[name] = self._stamp(name), value
+        self._results[name] = self._result_stamp(name), value
 
     def once(self, name: str, make: Callable[[], _T]) -> _T:
         """What `make` returns, kept likewise."""
         with self.lock:
             value: _T | None = self.result(name)
             if value is None:
-                stamp, value = self._stamp(name), make()
+                stamp, value = self._result_stamp(name), make()
                 self._results[name] = stamp, value
             return value
 
-    def _stamp(self, name: str) -> Stamp:
+    def _result_stamp(self, name: str) -> Stamp:
         return self.state.planned if name == "planned" else folder_stamp(self.folder)
 
     def start(self, name: str, **more: Any) -> None:

@@ -179,7 +179,7 @@ def decision_words(
     return words
 
 
-def _hotcrp(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
+def _hotcrp_assignment(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
     """A bulk assignment. Advice is in tags; what an earlier file said and this one does not is cleared."""
     _check_papers(papers, _NUMBERED.format("HotCRP"))
     if what == "decisions":
@@ -199,7 +199,7 @@ def _hotcrp(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str])
     return encode_utf8("".join(f"{','.join(map(quote_cell, row))}\n" for row in rows))
 
 
-def _openreview(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
+def _openreview_rows(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
     """Rows of number, decision and comment, without a header, which would be taken for a paper."""
     _check_papers(papers, _NUMBERED.format("OpenReview"))
     return encode_utf8(
@@ -207,7 +207,7 @@ def _openreview(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, s
     )
 
 
-def _pretalx(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
+def _pretalx_program(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
     """A program that sets the states by pretalx's API; the token is asked for when it runs."""
     _check_papers(papers, "a code of pretalx, like ABC37X", "[A-Z0-9]{4,20}")
     lines = "".join(f'    "{decided.paper}": "{decided.decision}",\n' for decided in papers)
@@ -215,14 +215,19 @@ def _pretalx(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]
     return encode_utf8(program.replace("DECISIONS = {}", f"DECISIONS = {{\n{lines}}}"))
 
 
-def _typed(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
+def _typing_list(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
     """A list to type from, in the order in which systems list papers."""
-    return _csv(sorted(papers, key=lambda decided: (decided.paper.zfill(20), decided.paper)), what, words)
+    in_order = sorted(papers, key=lambda decided: (decided.paper.zfill(20), decided.paper))
+    return _csv_table(in_order, what, words)
 
 
-def _csv(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
-    header, rows = _table(papers, what, words)
+def _csv_table(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
+    header, rows = _people_table(papers, what, words)
     return format_table(dict(zip(header, zip(*rows, strict=True), strict=True)))
+
+
+def _excel_table(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
+    return workbook(*_people_table(papers, what, words), what)
 
 
 class Format(NamedTuple):
@@ -243,7 +248,7 @@ LISTED, TAKEN_BACK, LEFT_OUT = "listed", "taken back", "left out"
 _BY_HAND = "a list to type from: we know of no upload of decisions to {}"
 FORMATS: Mapping[str, Format] = {
     "hotcrp": Format(
-        _hotcrp,
+        _hotcrp_assignment,
         # Not words: HotCRP takes a word that is no whole name of a decision for part of one, so `Rejected`
         # would be `Desk rejected` on a site that says `Reject`. With these it finds the only one, or refuses.
         "yes",
@@ -255,7 +260,7 @@ FORMATS: Mapping[str, Format] = {
         waiting=TAKEN_BACK,
     ),
     "openreview": Format(
-        _openreview,
+        _openreview_rows,
         "Accept (Poster)",
         "Reject",
         "upload it in the decision stage, or post it by openreview-py's Venue.post_decisions",
@@ -264,21 +269,21 @@ FORMATS: Mapping[str, Format] = {
         waiting=LEFT_OUT,
     ),
     "pretalx": Format(
-        _pretalx,
+        _pretalx_program,
         upload="run it: python {out} https://YOUR.PRETALX/api/events/EVENT/ --check, then without --check",
         own_words="pretalx has states of its own",
         advice=False,
         ending="py",
         waiting=TAKEN_BACK,
     ),
-    "easychair": Format(_typed, upload=_BY_HAND.format("EasyChair"), worded=True),
-    "cmt": Format(_typed, "Accept", "Reject", _BY_HAND.format("CMT"), worded=True),
-    "csv": Format(_csv),
-    "xlsx": Format(lambda papers, what, words: workbook(*_table(papers, what, words), what), ending="xlsx"),
+    "easychair": Format(_typing_list, upload=_BY_HAND.format("EasyChair"), worded=True),
+    "cmt": Format(_typing_list, "Accept", "Reject", _BY_HAND.format("CMT"), worded=True),
+    "csv": Format(_csv_table),
+    "xlsx": Format(_excel_table, ending="xlsx"),
 }
 
 
-def _table(
+def _people_table(
     papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]
 ) -> tuple[list[str], list[tuple[str, ...]]]:
     """Header and rows for people; titles, tracks, the wait list and who decided only where there are any."""
@@ -339,14 +344,14 @@ def workbook(header: Sequence[str], rows: Sequence[Sequence[str]], sheet: str) -
         raise InputError(f"a workbook must have at most {MOST_ROWS:,} rows, found {len(rows) + 1:,}")
     parts = {
         "[Content_Types].xml": _CONTENT_TYPES,
-        "_rels/.rels": _links({"rId1": ("officeDocument", "xl/workbook.xml")}),
+        "_rels/.rels": _relationships_xml({"rId1": ("officeDocument", "xl/workbook.xml")}),
         "xl/workbook.xml": f'<workbook xmlns="{_MAIN}" xmlns:r="{_OFFICE}"><sheets>'
         f'<sheet name="{html.escape(sheet)}" sheetId="1" r:id="rId1"/></sheets></workbook>',
-        "xl/_rels/workbook.xml.rels": _links(
+        "xl/_rels/workbook.xml.rels": _relationships_xml(
             {"rId1": ("worksheet", "worksheets/sheet1.xml"), "rId2": ("styles", "styles.xml")}
         ),
         "xl/styles.xml": _STYLES,
-        "xl/worksheets/sheet1.xml": _sheet([header, *rows]),
+        "xl/worksheets/sheet1.xml": _sheet_xml([header, *rows]),
     }
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -356,7 +361,7 @@ def workbook(header: Sequence[str], rows: Sequence[Sequence[str]], sheet: str) -
     return data.getvalue()
 
 
-def _links(targets: dict[str, tuple[str, str]]) -> str:
+def _relationships_xml(targets: dict[str, tuple[str, str]]) -> str:
     links = "".join(
         f'<Relationship Id="{name}" Type="{_OFFICE}/{kind}" Target="{target}"/>'
         for name, (kind, target) in targets.items()
@@ -364,16 +369,17 @@ def _links(targets: dict[str, tuple[str, str]]) -> str:
     return f'<Relationships xmlns="{_LINKS}">{links}</Relationships>'
 
 
-def _sheet(rows: Sequence[Sequence[str]]) -> str:
+def _sheet_xml(rows: Sequence[Sequence[str]]) -> str:
     """The rows as XML; cells without text are left out, so each says where it is."""
     lines = (
-        f'<row r="{number}">{"".join(_cell(column, number, text) for column, text in enumerate(row))}</row>'
+        "".join(_cell_xml(column, number, text) for column, text in enumerate(row))
         for number, row in enumerate(rows, start=1)
     )
-    return f'<worksheet xmlns="{_MAIN}"><sheetData>{"".join(lines)}</sheetData></worksheet>'
+    numbered = "".join(f'<row r="{number}">{line}</row>' for number, line in enumerate(lines, start=1))
+    return f'<worksheet xmlns="{_MAIN}"><sheetData>{numbered}</sheetData></worksheet>'
 
 
-def _cell(column: int, row: int, text: str) -> str:
+def _cell_xml(column: int, row: int, text: str) -> str:
     if not text:
         return ""
     if len(text) > MOST_CELL:
@@ -381,15 +387,15 @@ def _cell(column: int, row: int, text: str) -> str:
             f"a cell of a workbook must have at most {MOST_CELL:,} characters, found {len(text):,}"
         )
     safe = html.escape(_ESCAPED.sub(lambda match: f"_x{ord(match[0]):04X}_", text), quote=False)
-    place = f'r="{_letters(column)}{row}" s="{int(row == 1)}"'
+    place = f'r="{_column_letters(column)}{row}" s="{int(row == 1)}"'
     return f'<c {place} t="inlineStr"><is><t xml:space="preserve">{safe}</t></is></c>'
 
 
-def _letters(column: int) -> str:
+def _column_letters(column: int) -> str:
     """The letters of a column, counted from 0.
 
-    >>> [_letters(column) for column in (0, 25, 26, 701)]
+    >>> [_column_letters(column) for column in (0, 25, 26, 701)]
     ['A', 'Z', 'AA', 'ZZ']
     """
     before, last = divmod(column, 26)
-    return (_letters(before - 1) if before else "") + chr(ord("A") + last)
+    return (_column_letters(before - 1) if before else "") + chr(ord("A") + last)

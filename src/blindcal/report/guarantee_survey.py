@@ -19,7 +19,6 @@ from blindcal.deciding.record import Record
 from blindcal.errors import InputError
 from blindcal.exporters.formats import DecidedPaper
 from blindcal.io.cells import count
-from blindcal.io.tables import data_frame
 from blindcal.planning.calibration_check import check_calibration
 from blindcal.planning.expected_errors import evidence_probability
 from blindcal.planning.guarantee_menu import MOST_WEIGHED, Menu, menu, with_chosen
@@ -49,7 +48,6 @@ class Surveyed:
     mean: float  # its mean score, on the scale of the reviews
     chance: float  # the probability that it is above the bar given scores and pools
     gray: bool  # whether its reviewers could turn the decision: each side's evidence has a chance of .001
-    pool: int  # how many candidates its pool has
 
 
 @dataclass(frozen=True)
@@ -60,16 +58,6 @@ class Survey:
     chosen: Guarantee  # the guarantee that was chosen, one of the menu's choices
     # The menu with it, estimated from some of many papers; None if it was not requested
     menu: Menu | None
-
-    def to_frame(self) -> Any:
-        """One row per paper, as a pandas data frame; needs pandas."""
-        names = ("paper", "mean", "chance", "gray", "pool")
-        return data_frame({name: [getattr(paper, name) for paper in self.papers] for name in names})
-
-    @property
-    def gray(self) -> int:
-        """How many papers are in the gray zone."""
-        return sum(paper.gray for paper in self.papers)
 
 
 def survey(
@@ -149,7 +137,7 @@ def _surveyed(sign: float, case: PaperCase) -> Surveyed:
         tuples = case.sample or case.belief
         sides = evidence_probability(tuples, 1), evidence_probability(tuples, -1)
     mean, gray = sign * fsum(case.scores) / len(case.scores), min(sides) >= UNLIKELY
-    return Surveyed(case.paper, mean, chance, gray, pool=len(case.candidates))
+    return Surveyed(case.paper, mean, chance, gray)
 
 
 def _same_fit(found: object, stated: object) -> bool:

@@ -170,12 +170,12 @@ def facts(report: Report) -> dict[str, Any]:
         "change_bars": _change_bars(decided),
         "waiting": sum(paper.decision == WAITING for paper in decided),
         "explained": explain_certificate(content) if tossed else (),
-        "assumptions": [_lead(text) for text in assumptions_of(content["assumptions"], guarantee)],
+        "assumptions": [_split_lead(text) for text in assumptions_of(content["assumptions"], guarantee)],
         "about": None,
         "titles": report.titles if report.confidential else {},
     }
     if figures:
-        return {**common, **_figures(report, tossed), **_survey_facts(report)}
+        return {**common, **_certified_figures(report, tossed), **_survey_facts(report)}
     level = None if report.level is None else _level_facts(report, report.level)
     return {**common, "level": level, "how": HOW, **({} if level is None else {"rows": level["rows"]})}
 
@@ -216,7 +216,7 @@ def _level_facts(report: Report, level: LevelFigures) -> dict[str, Any]:
     }
 
 
-def _figures(report: Report, tossed: bool) -> dict[str, Any]:
+def _certified_figures(report: Report, tossed: bool) -> dict[str, Any]:
     """What a page says of the figures of a certificate: errors, what someone could learn, the fit."""
     content = report.certificate
     wrong = wrong_papers(content)
@@ -275,13 +275,13 @@ def _survey_facts(report: Report) -> dict[str, Any]:
         facts |= {"menu_bars": menu_bars(menu, survey.chosen), "advice": advice(menu, survey.chosen)}
         facts |= {"menu_headings": MENU_HEADINGS, "menu_note": MENU_NOTE}
     chart = _score_chart(report, {row.paper: row.mean for row in survey.papers})
-    return facts | {"gray": _gray(report, survey), "score_chart": chart}
+    return facts | {"gray": _gray_zone(report, survey), "score_chart": chart}
 
 
-def _lead(text: str) -> tuple[str, str]:
+def _split_lead(text: str) -> tuple[str, str]:
     """The first words of an assumption, which say what it is about, and the rest.
 
-    >>> _lead("Not covered: texts"), _lead("Reviewers are taken as independent given all of this: so")[0]
+    >>> _split_lead("Not covered: texts"), _split_lead("Reviewers of papers are taken as independent: so")[0]
     (('Not covered:', 'texts'), '')
     """
     lead, colon, rest = text.partition(": ")
@@ -403,7 +403,7 @@ def _score_chart(report: Report, means: Mapping[str, float]) -> Histogram | None
     return histogram(values, 2 if kinds else 1, ends=(float(low), float(high)), mark=cut)
 
 
-def _gray(report: Report, survey: Survey) -> dict[str, Any]:
+def _gray_zone(report: Report, survey: Survey) -> dict[str, Any]:
     """The gray zone: how many papers, how many accepted, a chart; for the chair, those nearest to the bar."""
     decided = {paper.paper: paper for paper in report.decided}
     gray, kinds = [paper for paper in survey.papers if paper.gray], _chart_kinds(report)

@@ -264,7 +264,7 @@ def paper_table(
     rows, follows = [], []
     decisions = decided_of(record.decisions.encode(), "record")
     for recorded, decided in zip(record.papers, decisions, strict=True):
-        how, figures = _how(recorded, guarantee), figures_of(recorded)
+        how, figures = _decided_by(recorded, guarantee), figures_of(recorded)
         scores = original_scores(recorded.public["scores"], record.request.better)
         follows += [1.0 - figures.against] if how == DRAW else []
         above = fsum(standing.chance * standing.favor for standing in figures.standings or ())
@@ -290,7 +290,7 @@ def paper_table(
     return PaperTable(certificate, tuple(rows), guarantee, " to ".join(ends), against)
 
 
-def _how(paper: PaperRecord, guarantee: Guarantee) -> str:
+def _decided_by(paper: PaperRecord, guarantee: Guarantee) -> str:
     """What decided a paper. A table that is the same for all secrets, or a second decision, is public."""
     if paper.earlier or float(paper.figures["claim"]["epsilon"]) == 0.0:
         return SCORES

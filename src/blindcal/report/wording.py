@@ -482,14 +482,13 @@ def read_certificate(path: StrPath) -> dict[str, Any]:
         >>> from tempfile import TemporaryDirectory
         >>> from blindcal import Guarantee, Request, decide, make_key
         >>> from blindcal.posterior.inputs import example_inputs
-        >>> folder = TemporaryDirectory()
-        >>> place = Path(folder.name)
-        >>> inputs = example_inputs()
-        >>> _ = make_key(place / "key")
-        >>> _ = decide(inputs, Request(Guarantee("public"), bar=0.0), place / "key", place / "out")
-        >>> read_certificate(place / "out")["papers"], read_certificate(place / "out")["added_success"]
+        >>> with TemporaryDirectory() as folder:
+        ...     key, out = Path(folder) / "key", Path(folder) / "out"
+        ...     _ = make_key(key)
+        ...     _ = decide(example_inputs(), Request(Guarantee("public"), bar=0.0), key, out)
+        ...     certificate = read_certificate(out)
+        >>> certificate["papers"], certificate["added_success"]
         (3, 0.0)
-        >>> folder.cleanup()
     """
     file = Path(path) / NAME if Path(path).is_dir() else Path(path)
     return certificate_of(read_bytes(file), str(file))
@@ -537,7 +536,7 @@ def certified_guarantee(certificate: Mapping[str, Any]) -> Guarantee:
     return Guarantee.from_record(certificate["guarantee"], certificate["limits"])
 
 
-def _hidden(certificate: Mapping[str, Any]) -> bool:
+def _hides_scores(certificate: Mapping[str, Any]) -> bool:
     """Whether readers of a `certificate` do not see the scores; the guarantee odds says itself for whom."""
     figures = has_figures(certificate) or certificate.get("scores") != "confidential"
     return not figures and certificate["guarantee"] != "odds"
@@ -546,14 +545,14 @@ def _hidden(certificate: Mapping[str, Any]) -> bool:
 def certified_promises(certificate: Mapping[str, Any]) -> list[str]:
     """What a `certificate` promises, a sentence each: the promise in force, where crowds are steady too."""
     guarantee = certified_guarantee(certificate)
-    first, *more = promises(guarantee, hidden=_hidden(certificate))
+    first, *more = promises(guarantee, hidden=_hides_scores(certificate))
     if guarantee.name == "odds" and "selection" in certificate:
         first = f"{first.replace('no single decision', 'no private draw')} {NOT_ONE_PLACE}"
     if not (steady := certified_steady(certificate)):
         return [first, *more]
     if guarantee.name == "crowd" and certificate["pools"]["smaller_than_crowd"] == certificate["papers"]:
         # No paper has a crowd: what is promised instead is all there is.
-        first, steady = promises(Guarantee("steady", epsilon=None), hidden=_hidden(certificate))[0], []
+        first, steady = promises(Guarantee("steady", epsilon=None), hidden=_hides_scores(certificate))[0], []
     return [first, *steady, *more]
 
 
@@ -597,20 +596,17 @@ def explain_certificate(certificate: Mapping[str, Any]) -> tuple[ExplainedPart, 
         The parts of the explanation. Parts about figures are missing if scores are confidential.
 
     Example:
-        >>> from pathlib import Path
         >>> from tempfile import TemporaryDirectory
         >>> from blindcal import Guarantee, Request, decide, make_key
         >>> from blindcal.posterior.inputs import example_inputs
         >>> from blindcal.report import read_certificate
-        >>> folder = TemporaryDirectory()
-        >>> place = Path(folder.name)
-        >>> inputs = example_inputs()
-        >>> _ = make_key(place / "key")
-        >>> _ = decide(inputs, Request(Guarantee("public"), bar=0.0), place / "key", place / "out")
-        >>> line = explain_certificate(read_certificate(place / "out"))[2].lines[2]
+        >>> with TemporaryDirectory() as folder:
+        ...     key, out = Path(folder) / "key", Path(folder) / "out"
+        ...     _ = make_key(key)
+        ...     _ = decide(example_inputs(), Request(Guarantee("public"), bar=0.0), key, out)
+        ...     line = explain_certificate(read_certificate(out))[2].lines[2]
         >>> line.name, line.value, line.sentence.partition(".")[0]
         ('added_success', '0 points', 'What the decisions add to that chance')
-        >>> folder.cleanup()
     """
     values = {
         **certificate,
@@ -622,20 +618,21 @@ def explain_certificate(certificate: Mapping[str, Any]) -> tuple[ExplainedPart, 
         },
     }
     lines = {
-        part: [line for row in PARTS[part] for line in _lines(row, certificate, values)] for part in PARTS
+        part: [line for row in rows for line in _field_lines(row, certificate, values)]
+        for part, rows in PARTS.items()
     }
-    lines[PROMISED] += _promised(certificate)
+    lines[PROMISED] += _promise_lines(certificate)
     return tuple(ExplainedPart(part, tuple(sentences)) for part, sentences in lines.items() if sentences)
 
 
-def _lines(
+def _field_lines(
     row: Field, content: Mapping[str, Any], values: Mapping[str, Any], within: str = ""
 ) -> Iterator[ExplainedField]:
     """The line of a field, if it says something, or those of an object's fields."""
     value = content.get(row.name)
     if row.kind is None:
         for part in row.fields:
-            yield from _lines(part, value or {}, values, f"{row.name}.")
+            yield from _field_lines(part, value or {}, values, f"{row.name}.")
         return
     sentence = row.description if row.sentence is None else row.sentence
     if value is not None and (text := sentence(values) if callable(sentence) else sentence):
@@ -644,9 +641,9 @@ def _lines(
         )
 
 
-def _promised(content: Mapping[str, Any]) -> Iterable[ExplainedField]:
+def _promise_lines(content: Mapping[str, Any]) -> Iterable[ExplainedField]:
     guarantee = certified_guarantee(content)
-    first, *more = promises(guarantee, hidden=_hidden(content))
+    first, *more = promises(guarantee, hidden=_hides_scores(content))
     sentences = dict(zip(_further_limits(guarantee), more, strict=True))
     yield ExplainedField("guarantee", guarantee_words(guarantee), " ".join([first, *conditions(guarantee)]))
     for name in sorted(guarantee.limits, key=lambda name: name not in sentences):
@@ -654,13 +651,13 @@ def _promised(content: Mapping[str, Any]) -> Iterable[ExplainedField]:
         yield ExplainedField(f"limits.{name}", number_text(guarantee.limits[name]), sentence)
     further = [name for name, limit in LIMITS.items() if not limit.only_with]
     if absent := [name.replace("_", " ") for name in further if name not in guarantee.limits]:
-        yield ExplainedField("limits", "none", f"No further limit was requested on {_listed(absent)}.")
+        yield ExplainedField("limits", "none", f"No further limit was requested on {_or_list(absent)}.")
 
 
-def _listed(names: Sequence[str]) -> str:
+def _or_list(names: Sequence[str]) -> str:
     """Joins names by commas and `or`.
 
-    >>> _listed(["a"]), _listed(["a", "b", "c"])
+    >>> _or_list(["a"]), _or_list(["a", "b", "c"])
     ('a', 'a, b or c')
     """
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
