@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import math
 import re
 import shlex
 import subprocess
 from collections.abc import Iterator
+from functools import reduce
 from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
@@ -52,3 +54,14 @@ def run_command(command: str) -> tuple[int, str]:
     ):
         code = run(arguments)
     return code, printed.getvalue()
+
+
+def named(path: str) -> object:
+    """What a dotted name stands for, whether its last parts are modules or names in them."""
+    parts = path.split(".")
+    for size in range(len(parts), 0, -1):
+        try:
+            return reduce(getattr, parts[size:], importlib.import_module(".".join(parts[:size])))
+        except (ImportError, AttributeError):
+            continue
+    raise AssertionError(path)

@@ -429,19 +429,6 @@ def test_many_requests_at_once_make_one_folder_and_one_release(
     assert [path.name for path in (home / "icx" / "public").iterdir()] == ["release-1"]
 
 
-def test_the_embedded_conference_opens_and_its_work_can_be_stopped(both: tuple[Client, Session]) -> None:
-    client, _ = both
-    assert client.do("example")
-    assert "200 papers, 600 reviews" in client.get("/conference").text
-    assert client.do("plan")
-    page = client.get("/conference/plan").text
-    assert 'data-job="running"' in page
-    assert client.do("cancel")
-    client.wait()
-    assert "Stopped" in client.get("/conference").text
-    assert client.do("leave")
-
-
 def test_a_conference_with_past_reviews_is_calibrated_and_no_reviewer_is_named(
     both: tuple[Client, Session], home: Path
 ) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import re
 import shlex
 from functools import cache
-from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +14,7 @@ import pytest
 pytest.importorskip("typer")
 pytest.importorskip("matplotlib")
 
-from documents import ROOT, run_command
+from documents import ROOT, named, run_command
 
 pytestmark = pytest.mark.edge
 
@@ -71,18 +69,6 @@ def test_a_row_is_true(row: Row, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert code == 0, printed
     if "--out" in shlex.split(row.command.strip("`")):
         assert (tmp_path / "figures").is_dir()
-
-
-def named(path: str) -> object:
-    """`blindcal.paper.setting`, whether its last parts are modules or names in them."""
-    package, _, rest = path.partition(".")
-    for depth in range(rest.count("."), -1, -1):
-        module = ".".join([package, *rest.split(".")[:depth]])
-        try:
-            return attrgetter(".".join(rest.split(".")[depth:]))(importlib.import_module(module))
-        except (ImportError, AttributeError):
-            continue
-    raise AssertionError(path)
 
 
 @cache

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import re
-from functools import reduce
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +12,7 @@ from blindcal.adversaries import posterior
 from blindcal.checks import Array
 from blindcal.policy import epsilon_policy, evidence_policy, public_policy
 from blindcal.policy.policy import missed_mass
+from documents import ROOT, named
 from general_program import least_loss
 from sizes import count
 from strategies import limits, random_beliefs
@@ -227,7 +224,6 @@ def test_price_is_what_a_unit_of_privacy_costs() -> None:
     np.testing.assert_allclose(rise / run, [0.6, 0.8])
 
 
-ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "explanation" / "theory.md").read_text(encoding="utf-8")
 RESULT = r"(?:Definition|Theorem|Corollary|Proposition) \d+ \([^)]*\)"
 ROWS = [
@@ -235,17 +231,6 @@ ROWS = [
     for line in PAGE.splitlines()
     if re.match(rf"\| {RESULT}", line)
 ]
-
-
-def named(path: str) -> Any:
-    """What a dotted name stands for, a module by module."""
-    parts = path.split(".")
-    for size in range(len(parts), 0, -1):
-        try:
-            return reduce(getattr, parts[size:], importlib.import_module(".".join(parts[:size])))
-        except ModuleNotFoundError:
-            continue
-    raise AssertionError(path)
 
 
 def test_every_numbered_result_is_stated_once_and_listed_in_order() -> None:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import fsum
-from typing import Any
+from typing import Any, NamedTuple
 
 from blindcal.deciding.certificate import figures_of
 from blindcal.deciding.record import PaperRecord, Record
@@ -23,29 +23,43 @@ from blindcal.reviews import original_scores
 
 SCORES, DRAW, UNSAID, EVIDENCE = "scores", "draw", "unsaid", "evidence"
 """What decided a paper: public information, a random draw, one of the two, or its corrected scores."""
-HOW: Mapping[str, tuple[str, str]] = {
-    SCORES: (
+
+
+class HowDecided(NamedTuple):
+    """What decided a paper, in words."""
+
+    short: str
+    long: str
+    told: str  # what its authors may be told
+
+
+HOW: Mapping[str, HowDecided] = {
+    SCORES: HowDecided(
         "public information",
         "Public information settles it: the decision is the same for all who may have reviewed it.",
+        "Its authors may be told that no draw decided it.",
     ),
-    DRAW: (
+    DRAW: HowDecided(
         "random draw",
         "Its scores alone do not settle it. A secret random draw decided: it follows the scores, corrected "
         "for how strict the reviewers are, with chance {follows}, and otherwise goes against them.",
+        "Its authors may be told that it was drawn{hidden}, never whether the draw followed the corrected "
+        "scores.",
     ),
-    UNSAID: (
+    UNSAID: HowDecided(
         "not said",
         "Public information does not settle it: some possible reviewers speak for it and some against it. "
         "Either all of that led to one decision or a random draw decided. Which of the two is not said, "
         "since it may depend on who reviewed it.",
+        "Its authors can only be told that nobody can say whether it was drawn.",
     ),
-    EVIDENCE: (
+    EVIDENCE: HowDecided(
         "corrected scores",
         "Its scores, corrected for how its reviewers use the scale, decided it, without protection: the "
         "decision may tell who they are.",
+        "Its authors may be told that corrected scores decided it.",
     ),
 }
-"""The same in a few words, and as a sentence."""
 _MOVED = (
     "That is not what its mean score decides: the bar is a quality, so the number of reviews, areas and a "
     "share to accept that is not reached by these papers count too."
@@ -55,13 +69,6 @@ _UNKNOWN = (
     "How strict its reviewers are, what their corrected scores are{draw}: each would help to name them. Nor "
     "can it be decided again, since two draws reveal what one hides."
 )
-_TOLD = {
-    SCORES: "Its authors may be told that no draw decided it.",
-    DRAW: "Its authors may be told that it was drawn{hidden}, never whether the draw followed the corrected "
-    "scores.",
-    UNSAID: "Its authors can only be told that nobody can say whether it was drawn.",
-    EVIDENCE: "Its authors may be told that corrected scores decided it.",
-}
 NEAR = (
     "Near the bar: public information does not settle it, its mean ties at the cut, or it was decided "
     "otherwise than by its mean. Range: its highest score less its lowest."
@@ -215,14 +222,14 @@ class PaperTable:
         return {
             "how": {
                 how: {
-                    "short": short,
-                    "long": long.format(follows=self.follows) + (_ON_A_LIST if self.listed else ""),
+                    "short": words.short,
+                    "long": words.long.format(follows=self.follows) + (_ON_A_LIST if self.listed else ""),
                     "unknown": _UNKNOWN.format(
                         draw=", and whether the draw followed them" if how == DRAW else ""
                     ),
-                    "told": _TOLD[how].format(hidden=hidden),
+                    "told": words.told.format(hidden=hidden),
                 }
-                for how, (short, long) in HOW.items()
+                for how, words in HOW.items()
             },
             "moved": _MOVED,
         }

@@ -18,7 +18,7 @@ from typing import Any
 from blindcal.calibrators.assessment import WORTH
 from blindcal.deciding.certificate_fields import PARTS, PROMISED, ROUNDING, Field, field_problems
 from blindcal.errors import InputError, Problem
-from blindcal.io.atomic_files import parse_json, read_bytes
+from blindcal.io.atomic_files import CERTIFICATE, parse_json, read_bytes
 from blindcal.io.cells import count, number_text
 from blindcal.io.tables import StrPath, decode_utf8, input_error
 from blindcal.planning.conference_plan import Answer
@@ -459,12 +459,7 @@ _FORMS: Mapping[str, Callable[[Any], str]] = {
 
 
 # --- Certificates for people: certificate.json is read and checked, and every field is explained in a
-# sentence.
-#
-# Which fields there are, what values they take and what they mean is declared in
-# `deciding.certificate_fields`.
-
-NAME = "certificate.json"
+# sentence. `deciding.certificate_fields` declares which fields there are, and what they mean.
 
 
 def read_certificate(path: StrPath) -> dict[str, Any]:
@@ -490,7 +485,7 @@ def read_certificate(path: StrPath) -> dict[str, Any]:
         >>> certificate["papers"], certificate["added_success"]
         (3, 0.0)
     """
-    file = Path(path) / NAME if Path(path).is_dir() else Path(path)
+    file = Path(path) / CERTIFICATE if Path(path).is_dir() else Path(path)
     return certificate_of(read_bytes(file), str(file))
 
 
