@@ -189,6 +189,18 @@ def test_past_years_on_the_reversed_scale_are_refused_until_the_chair_says_so(
     assert TABLE.read_text() == table
 
 
+def test_a_scale_that_is_said_to_be_turned_after_a_fit_asks_for_another_one(folder: Path) -> None:
+    succeed("fit", "icx")
+    edit("# past-better =", "past-better =")
+    edit("2021=low", "2023=high")
+    succeed("plan", "icx")
+    edit("2023=high", "2023=low")
+    for command in ("plan", "decide"):
+        said = " ".join(refusal(command, "icx").split())
+        assert "fitted with other scores as the better ones in 2023 than conference.toml says now" in said
+        assert "`blindcal fit icx`" in said
+
+
 def test_conflicts_after_a_fit_without_a_committee_ask_for_the_committee(files: None) -> None:
     """Nobody has a conflict with a paper that is theirs; those missing wrote no past review."""
     make("reviews.csv", past=("2024.csv",))

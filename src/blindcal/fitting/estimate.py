@@ -69,6 +69,7 @@ class Fitted:
         conferences: The names of the past ones, oldest first.
         shared: The names of those that are known only by what they shared.
         better: The better end of this year's scale, `high` or `low`.
+        past_better: The better end of each past one, by name.
         reviews_per_paper: The past mean, rounded.
         footprints: Digests of the past reviews, by which a calibration of the reviews being decided is
             refused.
@@ -81,6 +82,7 @@ class Fitted:
     conferences: tuple[str, ...]
     shared: tuple[str, ...]
     better: str
+    past_better: Mapping[str, str]
     reviews_per_paper: int
     footprints: tuple[Fingerprint, ...]
 
@@ -131,6 +133,7 @@ class Fitted:
         record = {
             **fingerprint_record(self.footprints),
             "conferences": self.conferences,
+            "better": self.past_better,
             "shared": self.shared,
             "table": table_digest(table),
             "scale": self.scale,
@@ -227,6 +230,7 @@ def fit(
         conferences=history.conferences,
         shared=tuple(sums.conference for _, sums in shared),
         better=better,
+        past_better={past.name: past.better for past in pasts},
         reviews_per_paper=max(1, round(len(history) / len(history.paper_conference))),
         footprints=tuple(map(fingerprint_of_past, pasts)),
     )

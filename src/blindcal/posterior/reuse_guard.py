@@ -318,6 +318,15 @@ def read_scale(reviewers: StrPath | Any) -> Scale | None:
     return None
 
 
+def read_better_ends(reviewers: StrPath) -> dict[str, str]:
+    """Which scores a fit took for the better ones, by past conference; empty for a table made otherwise."""
+    path = fit_record_path(reviewers)
+    match read_json(path, _FORMAT) if os.path.exists(path) else None:
+        case {"better": {**ends}}:
+            return {str(name): str(end) for name, end in ends.items()}
+    return {}
+
+
 def table_digest(table: bytes) -> str:
     """The digest of a table of reviewers as it was written: it tells a table that nobody changed."""
     return digest(table.hex())

@@ -17,7 +17,7 @@ from blindcal.io.cells import count
 from blindcal.io.tables import format_table
 from blindcal.posterior.reuse_guard import read_scale, reuse_warnings
 from blindcal.project.contents import past_table
-from blindcal.project.folder import change_settings
+from blindcal.project.folder import change_settings, past_better_ends
 from blindcal.project.imports import decided, folder_reviews, free_place
 from blindcal.project.settings import Folder
 from blindcal.reviewers.calibration import Scale
@@ -77,7 +77,7 @@ def fit_folder(folder: Folder, **work: Unpack[FitWork]) -> FolderFit:
         committee=committee,
         this_year=None if frozen else reviews,
         better=folder.text("better"),
-        past_better=_better_ends(folder.settings.get("past-better", ())),
+        past_better=past_better_ends(folder.settings.get("past-better", ())),
         same=same,
         scale=_kept_scale(current) if frozen else None,
         **work,
@@ -132,16 +132,3 @@ def _kept_scale(earlier: Path) -> Scale:
             "there is no scale to keep"
         )
     return scale
-
-
-def _better_ends(texts: object) -> dict[str, str]:
-    """The better ends of past conferences.
-
-    >>> _better_ends(("2021=low",))
-    {'2021': 'low'}
-    """
-    pairs = [(text, *text.rpartition("=")) for text in texts] if isinstance(texts, tuple) else []
-    for text, name, _, _ in pairs:
-        if not name:
-            raise InputError(f"past-better must be like 2021=low, found {text!r}")
-    return {name: end for _, name, _, end in pairs}

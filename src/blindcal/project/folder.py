@@ -23,6 +23,7 @@ from blindcal.fitting.committee import read_committee
 from blindcal.io.atomic_files import CERTIFICATE, DECISIONS, lock, write_bytes
 from blindcal.planning.request import Request
 from blindcal.posterior.inputs import PAST, Inputs, read_inputs
+from blindcal.posterior.reuse_guard import read_better_ends
 from blindcal.posterior.this_year import EVIDENCE_FILE, ThisYearInputs
 from blindcal.project.imports import Notes, edited_settings, unknown_reviewers_listed
 from blindcal.project.settings import FILE, Folder, Value, folder_request, number_hint, read_folder
@@ -69,7 +70,7 @@ def key_of(folder: Folder, key: Path | None = None) -> Path:
 
 
 def check_calibrated(folder: Folder) -> None:
-    """Refuse a folder that needs a calibration and has none, and say which command makes it."""
+    """Refuse a folder whose calibration is missing or turned, and say which command makes it."""
     if folder.source != PAST:
         return
     path = folder.required("reviewers")
@@ -79,6 +80,27 @@ def check_calibrated(folder: Folder) -> None:
             f"there is no calibration {path} yet: `blindcal fit {folder.path}` makes it from past "
             f"reviews{past}"
         )
+
+    stated, usual = past_better_ends(folder.settings.get("past-better", ())), folder.text("better")
+    turned = [name for name, end in read_better_ends(path).items() if end != stated.get(name, usual)]
+    if turned:
+        raise InputError(
+            f"{path} was fitted with other scores as the better ones in {', '.join(turned)} than {FILE} says "
+            f"now: `blindcal fit {folder.path}`"
+        )
+
+
+def past_better_ends(texts: object) -> dict[str, str]:
+    """The better ends of past conferences that are stated.
+
+    >>> past_better_ends(("2021=low",))
+    {'2021': 'low'}
+    """
+    pairs = [(text, *text.rpartition("=")) for text in texts] if isinstance(texts, tuple) else []
+    for text, name, _, _ in pairs:
+        if not name:
+            raise InputError(f"past-better must be like 2021=low, found {text!r}")
+    return {name: end for _, name, _, end in pairs}
 
 
 def release_of(folder: Folder) -> Path:
