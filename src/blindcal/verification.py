@@ -247,8 +247,10 @@ def verify_latest(
     checks += _published_check(past, certificates)
     checks += [_printed_check(record, path) for path in lists]
     if commitment is not None:
-        recorded = past.record(1).commitment
-        checks.append(Check("commitment published beforehand", 1, int(commitment.strip() != recorded)))
+        published_before, recorded = commitment.strip(), past.record(1).commitment
+        note = f"found {published_before}, recorded {recorded}: key or input changed after it was published"
+        differs = published_before != recorded
+        checks.append(Check("commitment published beforehand", 1, int(differs), note if differs else ""))
     earlier = [
         stored.release
         for entry, stored in zip(past.releases, past.records, strict=True)

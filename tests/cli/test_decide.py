@@ -21,7 +21,7 @@ from blindcal.deciding import decide as decide_module
 from blindcal.deciding.key import read_key
 from blindcal.deciding.ledger import open_ledger
 from blindcal.errors import RefusedError
-from commands import plain, refusal, succeed
+from commands import call, plain, refusal, succeed
 from sizes import count
 from small_conferences import (
     SmallConference,
@@ -313,6 +313,11 @@ def test_commitment_can_be_published_before_the_draw(small: SmallConference, tmp
     _, certificate = decided(folder, key, tmp_path / "out")
     assert certificate["commitment"] == said["commitment"]
     assert certificate["key_fingerprint"] == said["key_fingerprint"]
+    verify = command_line("verify", folder, key, tmp_path / "out", "--commitment")
+    succeed(*verify, said["commitment"])
+    wrong = call(*verify, "00" * 32)
+    assert wrong.code == 4
+    assert f"found {'00' * 32}, recorded {said['commitment']}" in " ".join(wrong.out.split())
 
 
 def test_no_public_output_holds_a_reviewer(

@@ -189,9 +189,11 @@ def short_words(guarantee: Guarantee) -> str:
     >>> short_words(Guarantee("steady", epsilon=2.0)), short_words(Guarantee("average", epsilon=None))
     ('steady and epsilon 2', 'average')
     >>> short_words(Guarantee("crowd", among=10, epsilon=None))
-    'a crowd of 10'
+    'a crowd of 10 and no epsilon'
     """
     words = guarantee_words(guarantee).partition(":")[0].replace(", ", " and ")
+    if guarantee.epsilon is None and GUARANTEES[guarantee.name].epsilon is not None:
+        words += " and no epsilon"
     return f"a {words}" if guarantee.name == "crowd" else words
 
 
