@@ -22,7 +22,7 @@ from blindcal.deciding.key import make_key, read_key
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.fitting.history import PastConference, fingerprint_of_past
 from blindcal.fitting.received_sums import read_shared_sums
-from blindcal.posterior.reuse_guard import Fingerprint, fingerprint_entries
+from blindcal.posterior.reuse_guard import Fingerprint, fingerprint_entry
 from blindcal.private_sharing import (
     LossLimit,
     Share,
@@ -234,8 +234,8 @@ def entered(
 def sealed(
     key: Path, name: str, footprint: Fingerprint, limit: LossLimit = ONE, stamp: str = "x"
 ) -> SharedRelease:
-    (entry,) = fingerprint_entries([footprint])
-    parts = {"footprint": json.dumps(entry).encode(), "table": b"t", "statement": b"s"}
+    used_reviews = json.dumps(fingerprint_entry(footprint)).encode()
+    parts = {"footprint": used_reviews, "table": b"t", "statement": b"s"}
     with open_account(key, read_key(key)) as account:
         return record_share(account, name, limit, stamp, "", parts)
 
