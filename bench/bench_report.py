@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))
 import blindcal as bc
 from blindcal.exporters.formats import read_decided
 from blindcal.report import read_certificate
-from blindcal.report.guarantee_survey import survey
 from blindcal.report.html_page import Report, page
+from blindcal.report.paper_survey import survey
 from blindcal.simulation.conference import example_files, simulate
 from page_pictures import browser
 
@@ -48,25 +48,20 @@ def small(folder: Path) -> Report:
     )
     certificate = read_certificate(folder / "out")
     conference, _ = inputs.prepared(bar=certificate["bar"])
-    return Report(
-        certificate, read_decided(folder / "out"), survey(conference, bc.Guarantee("steady", epsilon=2.0))
-    )
+    return Report(certificate, read_decided(folder / "out"), survey(conference))
 
 
 def repeated(report: Report, papers: int) -> Report:
     """The same report about so many papers, with the same shares of everything."""
-    times, found = papers // FEW, report.survey
-    assert found is not None
-    assert found.menu is not None
+    times, found = papers // FEW, report.survey or ()
     counts = {name: report.certificate[name] * times for name in ("papers", "reviews", "accepted")}
     decided = [replace(one, paper=f"{one.paper}-{i}") for i in range(times) for one in report.decided]
-    stands = [replace(one, paper=f"{one.paper}-{i}") for i in range(times) for one in found.papers]
-    menu = replace(found.menu, papers=papers, weighed=papers)
+    stands = [replace(one, paper=f"{one.paper}-{i}") for i in range(times) for one in found]
     return replace(
         report,
         certificate={**report.certificate, **counts},
         decided=tuple(decided),
-        survey=replace(found, papers=tuple(stands), menu=menu),
+        survey=tuple(stands),
         titles={one.paper: "A title of about the length that a title has, more or less" for one in decided},
     )
 

@@ -25,8 +25,8 @@ from blindcal.exporters.formats import DecidedPaper
 from blindcal.planning.guarantee_menu import MENU, Choice, Menu, with_chosen
 from blindcal.policy.guarantee import Guarantee
 from blindcal.report.charts import WIDTH
-from blindcal.report.guarantee_survey import Survey, Surveyed
 from blindcal.report.html_page import MOST_LISTED, Report, facts, page
+from blindcal.report.paper_survey import Surveyed
 from blindcal.report.wording import ASSUMPTIONS, assumptions_of, read_certificate
 from page_markup import Markup
 
@@ -59,9 +59,7 @@ def made(
         for i, one in enumerate(with_chosen(chosen))
     )
     menu = Menu(choices, 2.0, 0.75, 1.25, 0.3, 0.1, papers, papers, papers)
-    return Report(
-        content, rows, Survey(stands, chosen, menu), confidential, dict(zip(ids, names, strict=False))
-    )
+    return Report(content, rows, stands, confidential, dict(zip(ids, names, strict=False)), menu=menu)
 
 
 @pytest.mark.parametrize("confidential", [False, True])
@@ -125,10 +123,10 @@ MOVED = "by a shift of +0.17 and a factor of 0.89, so that mean and spread below
 WHOM = "It is made to everyone who reviewed these papers. It holds against anyone who"
 SHARE = {"accept_rate": 0.25, "bar": None, "accept": None, "wait_list": None}
 SAID = {
-    "without a survey": (
-        replace(made(), survey=None),
-        ("The comparison of guarantees", "blindcal verify"),
-        ("gray zone",),
+    "without a survey or a menu": (
+        replace(made(), survey=None, menu=None),
+        ("blindcal verify",),
+        ("gray zone", "What other guarantees would gain"),
     ),
     "a plan has no decision": (
         replace(made(), decided=()),
@@ -304,10 +302,9 @@ def test_every_assumption_has_a_sentence_and_says_which_limits_hold_without_scor
 @pytest.mark.parametrize("better", ["high", "low"])
 def test_the_pictures_say_where_the_bar_lies_what_changed_and_what_each_promise_gains(better: str) -> None:
     report = made(better=better)
-    survey = report.survey
-    assert survey is not None
-    assert survey.menu is not None
-    stands = tuple(replace(one, mean=1.5 + 0.7 * place) for place, one in enumerate(survey.papers))
+    assert report.survey is not None
+    assert report.menu is not None
+    stands = tuple(replace(one, mean=1.5 + 0.7 * place) for place, one in enumerate(report.survey))
     # By mean scores the last three are accepted, or if low ones are better the first five.
     raw = [("accept" if (place > 4) == (better == "high") else "reject") for place in range(8)]
     advice = {("reject", "accept"): "raise", ("accept", "reject"): "lower"}
@@ -315,7 +312,7 @@ def test_the_pictures_say_where_the_bar_lies_what_changed_and_what_each_promise_
         replace(one, by_mean_score=word, advice=advice.get((word, one.decision), "leave"))
         for one, word in zip(report.decided, raw, strict=True)
     )
-    report = replace(report, survey=replace(survey, papers=stands), decided=decided)
+    report = replace(report, survey=stands, decided=decided)
     found = facts(report)
     chart = found["score_chart"]
     assert sum(sum(column.counts) for column in chart.columns) == 8
@@ -328,7 +325,8 @@ def test_the_pictures_say_where_the_bar_lies_what_changed_and_what_each_promise_
     assert changes["raise"] + changes["lower"] == found["changed"] > 0
     assert sum(changes.values()) == 8
     gains = found["menu_bars"]
-    assert len(gains) == len(survey.menu.choices) + 2
+    assert report.menu is not None
+    assert len(gains) == len(report.menu.choices) + 2
     assert [bar.chosen for bar in gains].count(True) == 1
     wide = [bar.width for bar in gains]
     assert wide[0] == 0.0, "mean scores gain nothing"

@@ -19,7 +19,7 @@ from blindcal.project.create import InitialSettings, create_folder, key_beside
 from blindcal.project.decide import decide_folder
 from blindcal.project.publish import report_release
 from blindcal.project.settings import FILE, read_folder
-from blindcal.report.guarantee_survey import recorded_answer
+from blindcal.report.paper_survey import recorded_answer
 from blindcal.report.wording import certified_promises, level_advice
 from blindcal.simulation.conference import PAPERS, RATE, REVIEWS, SimulatedConference, example, example_files
 

@@ -45,8 +45,8 @@ from blindcal.posterior.this_year import ThisYearInputs
 from blindcal.project.folder import Work, folder_inputs, opened, settings_of
 from blindcal.project.imports import decided
 from blindcal.project.settings import Folder, checked_consent, parse_guarantee
-from blindcal.report.guarantee_survey import survey
 from blindcal.report.html_page import Report, page
+from blindcal.report.paper_survey import survey
 from blindcal.report.wording import (
     MENU_HEADINGS,
     MENU_NOTE,
@@ -242,7 +242,7 @@ def _planned(
 def _write_page(out: Path, planned: Plan, answer: Answer, work: Work, *, hidden: bool) -> None:
     request = planned.request
     own = request.guarantee
-    stands = survey(planned.conference, own, better=request.better, only=True, **work)
+    stands = survey(planned.conference, better=request.better, **work)
     # The fields of the certificate that this plan would get, but for those of the draw.
     limits = {name: value for name, value in vars(own).items() if name != "name"}
     exactly = {} if request.quota is None else {"selection": {"accept": request.accept}}
@@ -250,7 +250,7 @@ def _write_page(out: Path, planned: Plan, answer: Answer, work: Work, *, hidden:
     requested |= {"scores": request.scores, "source": request.source}
     assumed = [*ASSUMED, *(ASSUMED_OF_A_LIST if exactly else ())]
     content = {**_plan_facts(answer, request, planned), **requested, **exactly, "assumptions": assumed}
-    made = page(Report(content, survey=replace(stands, menu=answer.menu), confidential=hidden))
+    made = page(Report(content, survey=stands, menu=answer.menu, confidential=hidden))
     write_bytes(out, made.encode(), confidential=hidden)
 
 

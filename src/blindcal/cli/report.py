@@ -81,12 +81,12 @@ def report(
         _write_papers(folder, release, out, key)
         return
     with hired(processes, cluster) as work:
-        html, survey, remarks = report_release(folder, release, confidential=confidential, key=key, **work)
+        html, remarks = report_release(folder, release, confidential=confidential, key=key, **work)
     made = html.encode()
     write_bytes(out, made, confidential=confidential)
     note(*remarks)
     facts = {"out": out, "bytes": len(made), "confidential": confidential, "release": release, "notes": []}
-    emit_json({**facts, "menu": None if survey is None else survey.menu})
+    emit_json(facts)
     say(f"wrote {out} ({len(made) / 1000:,.0f} kB); open it in any browser, or print it from there")
     if confidential:
         say(f"CONFIDENTIAL, never share: {out}")

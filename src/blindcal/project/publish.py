@@ -31,8 +31,8 @@ from blindcal.planning.remarks import plan_remarks
 from blindcal.posterior.inputs import PAST, Inputs
 from blindcal.project.folder import Work, folder_inputs, key_of, release_of
 from blindcal.project.settings import FILE, Folder, parse_paper_counts
-from blindcal.report.guarantee_survey import Survey, recorded_answer, survey_release
 from blindcal.report.html_page import LevelFigures, Report, page
+from blindcal.report.paper_survey import recorded_answer, survey_release
 from blindcal.report.paper_table import PaperTable, paper_table
 from blindcal.report.wording import certificate_of, has_figures, read_certificate
 from blindcal.reviews import Reviews
@@ -219,10 +219,9 @@ _MOST_NAMED = 5
 
 
 class ReleasePage(NamedTuple):
-    """A report about a release: its HTML, the survey that it shows, and what the reader should know."""
+    """A report about a release: its HTML, and what the reader should know."""
 
     html: str
-    survey: Survey | None
     remarks: tuple[str, ...]
 
 
@@ -236,7 +235,7 @@ def report_release(
 ) -> ReleasePage:
     """The page about a release, for everyone or for the chair.
 
-    The survey in it is made from the files of the conference's `folder`. A `confidential` page is for the
+    Where papers stand is found from the files of the conference's `folder`. A `confidential` page is for the
     chair alone, and needs the `key` if scores are confidential.
     """
     certificate, papers = read_certificate(release), read_decided(release) if table_of(release) else ()
@@ -259,7 +258,7 @@ def report_release(
             "scores are confidential: the page has no figure that depends on them; `confidential` has all"
         ]
     elif folder is None:
-        remarks += ["without the conference's folder the page has no menu and no gray zone"]
+        remarks += ["without the conference's folder the page has no gray zone"]
     else:
         with folder_inputs(folder) as inputs:
             record = read_record(release, secret) if secret is not None and secret.exists() else None
@@ -276,7 +275,7 @@ def report_release(
     titles = (folder or _NO_FOLDER).text("titles")
     names = read_titles(titles) if titles and confidential else {}
     html = page(Report(certificate, papers, survey, confidential, names, notes, level))
-    return ReleasePage(html, survey, tuple(remarks))
+    return ReleasePage(html, tuple(remarks))
 
 
 def _level_figures(

@@ -25,7 +25,7 @@ from blindcal.planning.guarantee_menu import Choice, Menu
 from blindcal.planning.level_menu import LevelAnswer
 from blindcal.policy.guarantee import Guarantee
 from blindcal.report.charts import HEIGHT, WIDTH, Bar, Histogram, Span, bars, histogram, spans
-from blindcal.report.guarantee_survey import Survey
+from blindcal.report.paper_survey import Surveyed
 from blindcal.report.paper_table import DRAW, HOW, PaperTable
 from blindcal.report.wording import (
     MENU_HEADINGS,
@@ -71,8 +71,8 @@ class Report:
     # What `read_certificate` returns; before the draw, the fields that it would have
     certificate: Mapping[str, Any]
     decided: tuple[DecidedPaper, ...] = ()  # the papers as `read_decided` returns them; none before the draw
-    # Of the public side of the conference; without it the page has no menu and no gray zone
-    survey: Survey | None = None
+    # The papers by public information; without them the page has no gray zone
+    survey: tuple[Surveyed, ...] | None = None
     # Whether the page is for the chair: it then also lists papers with titles, mean scores and chances, and
     # is marked so everywhere
     confidential: bool = False
@@ -81,6 +81,7 @@ class Report:
     notes: tuple[str, ...] = ()
     # If papers were decided by this year's evidence, and readers may see the scores
     level: LevelFigures | None = None
+    menu: Menu | None = None  # what each guarantee would gain, before anything is decided
 
 
 @dataclass(frozen=True)
@@ -265,17 +266,17 @@ def wrong_papers(content: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _survey_facts(report: Report) -> dict[str, Any]:
-    """What a page says of the survey: the menu, papers by their means, the gray zone. All may be missing."""
-    survey = report.survey
-    facts: dict[str, Any] = {"survey": survey, "menu_bars": None, "gray": None, "score_chart": None}
-    if survey is None:
-        return facts
-    if survey.menu is not None:
-        menu = _with_certified(survey.menu, survey.chosen, report.certificate)
-        facts |= {"menu_bars": menu_bars(menu, survey.chosen), "advice": advice(menu, survey.chosen)}
+    """What a page says of the menu, of papers by their means, and of the gray zone. All may be missing."""
+    facts: dict[str, Any] = {"menu": report.menu, "gray": None, "score_chart": None}
+    if report.menu is not None:
+        chosen = certified_guarantee(report.certificate)
+        menu = _with_certified(report.menu, chosen, report.certificate)
+        facts |= {"menu_bars": menu_bars(menu, chosen), "advice": advice(menu, chosen)}
         facts |= {"menu_headings": MENU_HEADINGS, "menu_note": MENU_NOTE}
-    chart = _score_chart(report, {row.paper: row.mean for row in survey.papers})
-    return facts | {"gray": _gray_zone(report, survey), "score_chart": chart}
+    if report.survey is None:
+        return facts
+    chart = _score_chart(report, {row.paper: row.mean for row in report.survey})
+    return facts | {"gray": _gray_zone(report, report.survey), "score_chart": chart}
 
 
 def _split_lead(text: str) -> tuple[str, str]:
@@ -403,10 +404,10 @@ def _score_chart(report: Report, means: Mapping[str, float]) -> Histogram | None
     return histogram(values, 2 if kinds else 1, ends=(float(low), float(high)), mark=cut)
 
 
-def _gray_zone(report: Report, survey: Survey) -> dict[str, Any]:
+def _gray_zone(report: Report, survey: Sequence[Surveyed]) -> dict[str, Any]:
     """The gray zone: how many papers, how many accepted, a chart; for the chair, those nearest to the bar."""
     decided = {paper.paper: paper for paper in report.decided}
-    gray, kinds = [paper for paper in survey.papers if paper.gray], _chart_kinds(report)
+    gray, kinds = [paper for paper in survey if paper.gray], _chart_kinds(report)
     nearest = sorted(gray, key=lambda paper: abs(paper.chance - 0.5)) if report.confidential else []
     values = [(paper.chance, kinds.get(paper.paper, 0)) for paper in gray]
     return {

@@ -1,4 +1,4 @@
-"""Where the papers of a conference stand before any decision, and what each guarantee would cost.
+"""Where the papers of a conference stand before any decision.
 
 Everything is a function of scores, pools, calibration and bar: the same whoever wrote the reviews.
 """
@@ -11,8 +11,6 @@ from functools import partial
 from math import fsum
 from typing import Any
 
-import numpy as np
-
 from blindcal.compute.parallel import Progress, Workers, no_progress, parallel_map
 from blindcal.deciding.amend import recorded_case
 from blindcal.deciding.record import Record
@@ -21,19 +19,12 @@ from blindcal.exporters.formats import DecidedPaper
 from blindcal.io.cells import count
 from blindcal.planning.calibration_check import check_calibration
 from blindcal.planning.expected_errors import evidence_probability
-from blindcal.planning.guarantee_menu import MOST_WEIGHED, Menu, menu, with_chosen
+from blindcal.planning.guarantee_menu import with_chosen
 from blindcal.planning.level_menu import LEVEL_MENU, LevelAnswer, level_menu
-from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference
 from blindcal.posterior.inputs import Inputs
 from blindcal.posterior.paper import PaperCase
-from blindcal.report.wording import certified_guarantee
 
-MOST_SOLVED = 60
-"""For a report, at most so many papers are solved under every guarantee."""
-# If pools are large, fewer, but at least `_LEAST_SOLVED`: as many as have `_TUPLES_SOLVED` tuples together. A
-# pool that is too large to list takes about as long as one with `_TUPLES_OF_LARGE` tuples.
-_LEAST_SOLVED, _TUPLES_SOLVED, _TUPLES_OF_LARGE = 12, 900_000, 50_000
 # If the reviewers who would change the decision are together less likely than this, nothing is at stake.
 UNLIKELY = 0.001
 # The fit of the calibration is published with four digits: other files have another one.
@@ -50,37 +41,20 @@ class Surveyed:
     gray: bool  # whether its reviewers could turn the decision: each side's evidence has a chance of .001
 
 
-@dataclass(frozen=True)
-class Survey:
-    """Where a conference stands before any decision."""
-
-    papers: tuple[Surveyed, ...]  # all papers, in the order of the conference
-    chosen: Guarantee  # the guarantee that was chosen, one of the menu's choices
-    # The menu with it, estimated from some of many papers; None if it was not requested
-    menu: Menu | None
-
-
 def survey(
     conference: Conference,
-    chosen: Guarantee,
     *,
     better: str = "high",
-    only: bool = False,
     workers: Workers = 1,
     progress: Progress = no_progress,
-) -> Survey:
-    """Where every paper stands, and the menu with the chosen guarantee in it; `only` the papers if so.
+) -> tuple[Surveyed, ...]:
+    """Where every paper stands, in the order of the conference.
 
     With `better` being `low`, mean scores are those that were given.
     """
     cases, sign = conference.pooled, -1.0 if better == "low" else 1.0
     with progress(f"surveying {count(len(cases), 'paper')}", len(cases)) as advance:
-        papers = tuple(parallel_map(partial(_surveyed, sign), cases, workers=workers, advance=advance))
-    if only:
-        return Survey(papers, chosen, None)
-    most = _most_solved(cases)
-    compared = menu(conference, with_chosen(chosen), most=most, workers=workers, progress=progress)
-    return Survey(papers, chosen, compared)
+        return tuple(parallel_map(partial(_surveyed, sign), cases, workers=workers, advance=advance))
 
 
 def survey_release(
@@ -90,7 +64,7 @@ def survey_release(
     *,
     workers: Workers = 1,
     progress: Progress = no_progress,
-) -> Survey:
+) -> tuple[Surveyed, ...]:
     """The survey of a conference that was decided, or an `InputError` if the inputs are others.
 
     `certificate` and `decided` are what `read_certificate` and `read_decided` return for the release.
@@ -106,8 +80,7 @@ def survey_release(
             "`reviews`, `reviewers`, `pools` or `grid` are not those that were decided: by the certificate "
             "they fit the scores in another way"
         )
-    chosen = certified_guarantee(certificate)
-    return survey(conference, chosen, better=better, workers=workers, progress=progress)
+    return survey(conference, better=better, workers=workers, progress=progress)
 
 
 def recorded_answer(record: Record) -> LevelAnswer:
@@ -122,12 +95,6 @@ def recorded_answer(record: Record) -> LevelAnswer:
     compared = level_menu(conference, with_chosen(guarantee, LEVEL_MENU))
     reviews, from_file = sum(len(case.scores) for case in cases), record.given is not None
     return LevelAnswer(guarantee, compared, record.bar, reviews, (), from_file)
-
-
-def _most_solved(cases: Sequence[PaperCase]) -> int:
-    """How many papers to solve; it follows from public data, so that a report is the same on every run."""
-    each = [len(case.tuples) if case.listed else _TUPLES_OF_LARGE for case in cases[:MOST_WEIGHED]]
-    return int(np.clip(_TUPLES_SOLVED * len(each) // max(1, sum(each)), _LEAST_SOLVED, MOST_SOLVED))
 
 
 def _surveyed(sign: float, case: PaperCase) -> Surveyed:
