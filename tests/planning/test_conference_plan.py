@@ -52,6 +52,7 @@ def inputs(tmp_path: Path) -> Inputs:
 )
 def test_every_paper_is_planned_in_order_and_keeps_its_promise(guarantee: Guarantee, inputs: Inputs) -> None:
     found = plan(inputs, replace(REQUEST, guarantee=guarantee))
+    assert repr(found) == f"Plan(6 papers under {guarantee})"
     direct, _ = loaded(small_conference())
     assert found.conference == direct
     assert len(found.papers) == len(direct.cases) == 6

@@ -84,6 +84,9 @@ class Plan:
     fit: CalibrationCheck | None
     remarks: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        return f"Plan({count(len(self.papers), 'paper')} under {self.request.guarantee})"
+
     @cached_property
     def figures(self) -> list[Figures]:
         """Each paper's expected errors; those of the final list if a number of papers is accepted."""
