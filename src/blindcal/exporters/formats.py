@@ -222,12 +222,12 @@ def _typing_list(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, 
 
 
 def _csv_table(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
-    header, rows = _people_table(papers, what, words)
-    return format_table(dict(zip(header, zip(*rows, strict=True), strict=True)))
+    return format_table(_people_table(papers, what, words))
 
 
 def _excel_table(papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]) -> bytes:
-    return workbook(*_people_table(papers, what, words), what)
+    columns = _people_table(papers, what, words)
+    return workbook([*columns], [*zip(*columns.values(), strict=True)], what)
 
 
 class Format(NamedTuple):
@@ -285,18 +285,15 @@ FORMATS: Mapping[str, Format] = {
 
 def _people_table(
     papers: Sequence[DecidedPaper], what: str, words: Mapping[str, str]
-) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Header and rows for people; titles, tracks, the wait list and who decided only where there are any."""
-    columns = {name: [getattr(decided, name) for decided in papers] for name in ("paper", "title", "track")}
-    if what == "advice":
-        columns["by_mean_score"] = [decided.by_mean_score for decided in papers]
-        columns["advice"] = [decided.advice for decided in papers]
-    else:
-        columns["decision"] = [words[decided.decision] for decided in papers]
-        columns["wait_list"] = [decided.wait_list for decided in papers]
-        columns["overridden"] = ["by hand" if decided.overridden else "" for decided in papers]
-    columns = {name: cells for name, cells in columns.items() if any(cells)}
-    return list(columns), list(zip(*columns.values(), strict=True))
+) -> dict[str, list[str]]:
+    """Columns for people; titles, tracks, the wait list and who decided only where there are any."""
+    fields = ("by_mean_score", "advice") if what == "advice" else ("decision", "wait_list", "overridden")
+    names = ("paper", "title", "track", *fields)
+    columns = {name: [getattr(decided, name) for decided in papers] for name in names}
+    if what == "decisions":
+        columns["decision"] = [words[decision] for decision in columns["decision"]]
+        columns["overridden"] = ["by hand" * decided.overridden for decided in papers]
+    return {name: cells for name, cells in columns.items() if any(cells)}
 
 
 def _check_papers(papers: Sequence[DecidedPaper], rule: str, pattern: str = "[1-9][0-9]{0,8}") -> None:

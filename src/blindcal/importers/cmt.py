@@ -117,7 +117,7 @@ def _read(table: HeadedTable, track: str, choices: Choices) -> RawExport:
     who = table.first("Reviewer Email", "Email", "Reviewer Name")
     if who is None:
         raise export_error(table.file, _IDENTITIES, row=table.row)
-    columns = _questions(table)
+    columns = table.columns_beside(_KNOWN)
     fields = _score_questions(columns)
     score, confidence, *_ = find_scores(
         columns, choices.score_field, table.file, table.row, fields, _question_names
@@ -146,11 +146,6 @@ def _question_names(name: str) -> tuple[str, ...]:
         return match[1], match[2], f"{match[1]} ({match[2]})"
     match = _NUMERIC.fullmatch(name)
     return (match[1],) if match else ()
-
-
-def _questions(table: HeadedTable) -> dict[str, list[str]]:
-    names = [name for name in table.names if name and name.casefold() not in _KNOWN]
-    return {name: table.column(name) for name in dict.fromkeys(names)}
 
 
 def _score_questions(columns: Mapping[str, list[str]]) -> list[str]:
@@ -189,7 +184,7 @@ def _few_words(cells: Sequence[str]) -> bool:
 
 def _asks_for_score(table: HeadedTable, given: str | None) -> bool:
     """Whether a sheet has the question that was given or, without one, any in numbers or called like it."""
-    columns = _questions(table)
+    columns = table.columns_beside(_KNOWN)
     fields = _score_questions(columns)
     if given is not None:
         return bool(matching_fields(fields, given, _question_names))

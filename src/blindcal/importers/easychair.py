@@ -30,6 +30,7 @@ _AFTER = (
     *("reviewer first name", "reviewer last name", "reviewer email", "reviewer person #"),
     *("date", "time", "attachment?"),
 )
+_READ = ("submission #", "member #", "member name", "version", "scores", *_AFTER[:4])
 _SUBMISSIONS = {"#", "title", "authors"}.issubset
 _DELETED = "deleted?"
 _MEMBER = ("#", "person #", "first name", "last name", "email", "country", "affiliation", "Web page", "role")
@@ -59,13 +60,8 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
     columns = json_columns(answers)
     fields = find_scores(columns, choices.score_field, table.file, table.row)
     reviewers, subs = _counted_reviewers(opened, table, choices)
-    cells = zip(
-        table.reviews(paper="submission #"),
-        reviewers,
-        fields.scores,
-        fields.confidences,
-        strict=True,
-    )
+    reviews = table.reviews(paper="submission #")
+    cells = zip(reviews, reviewers, fields.scores, fields.confidences, strict=True)
     rows = [
         review._replace(reviewer=who, name=name, score=score, confidence=sure)
         for review, (who, name), score, sure in cells
@@ -243,10 +239,9 @@ def conflicts(opened: OpenedExport) -> list[tuple[str, str]] | None:
 
 
 def _table_problems(opened: OpenedExport, table: HeadedTable) -> list[Problem]:
-    used = ("submission #", "member #", "member name", "version", "scores", *_AFTER[:4])
     beside = ("#", "title", "track name", _DELETED, "decision", "first name", "last name", "email")
     others = filter(None, (find_only_table(opened.sheets, _SUBMISSIONS), committee_table(opened)))
-    problems = [*table.problems, *table.repeated(used)]
+    problems = [*table.problems, *table.repeated(_READ)]
     return problems + [problem for other in others for problem in (*other.problems, *other.repeated(beside))]
 
 
@@ -285,8 +280,7 @@ def _members(opened: OpenedExport) -> list[tuple[str, str, str]]:
 
 
 def _dropped_columns(table: HeadedTable, labels: Sequence[str], old: int) -> tuple[Dropped, ...]:
-    used = {"submission #", "member #", "member name", "scores", "version", *_AFTER[:4]}
-    names = [name for name in table.names if name.casefold() not in used]
+    names = [name for name in table.names if name.casefold() not in _READ]
     columns = dropped_columns([*names, *labels], ["text"] if "text" in table else [])
     return (*columns, *dropped_count(old, "older version", "only the latest counts", " of reviews"))
 

@@ -119,7 +119,7 @@ def _read_table(
         full = field.get("name") if isinstance(field, dict) else None
         return (full,) if isinstance(full, str) else ()
 
-    scored = table.columns(name for name in table.names if name and name.casefold() not in _NOT_SCORES)
+    scored = table.columns_beside(_NOT_SCORES)
     keyworded = table.row is not None and _keyworded(table)
     fields = [name for name, cells in scored.items() if keyworded or score_shaped(cells)]
     given = choices.score_field
@@ -195,7 +195,7 @@ def read_metareviews(opened: OpenedExport) -> frozenset[tuple[str, str]] | None:
 
     A bulk assignment with a conflict is a list of conflicts.
     """
-    table = find_only_table(opened.sheets, _lists_assignments)
+    table = find_only_table(opened.sheets, lists_assignments)
     if table is None:
         return None
     who = table.column(table.first("email", "user"))
@@ -210,7 +210,8 @@ def read_metareviews(opened: OpenedExport) -> frozenset[tuple[str, str]] | None:
     )
 
 
-def _lists_assignments(names: frozenset[str]) -> bool:
+def lists_assignments(names: frozenset[str]) -> bool:
+    """Whether a table with columns of these `names` is a bulk assignment."""
     return {"paper", "action"} <= names and bool(names & {"email", "user"})
 
 

@@ -117,7 +117,8 @@ def gather(export: RawExport, choices: Choices) -> Imported:
     brought = export.best_first if is_worded(row.score for row in given) else ()
     log = Problems(export.file)
     log.extend(export.problems)
-    score = _scores(rows, choices.best_first or brought, export.score_field, log)
+    order = choices.best_first or brought
+    score = _scores(rows, order, export.score_field, log)
     sure = _confidences(rows, export.confidence_field, log)
     tracks = {row.paper: row.track for row in reversed(rows) if row.track}
     tracks |= {paper_id(paper): clean_id(track) for paper, track in export.tracks.items() if track.strip()}
@@ -134,7 +135,7 @@ def gather(export: RawExport, choices: Choices) -> Imported:
         "paper": [row.paper for row in rows],
         "reviewer": [row.reviewer for row in rows],
         "score": score.values,
-        **({} if sure is None else {"confidence": sure.values}),
+        **({} if sure is None else {"confidence": sure}),
         **({"track": [row.track for row in rows]} if any(row.track for row in rows) else {}),
     }
     reviews = Reviews.from_table(table)
@@ -148,7 +149,7 @@ def gather(export: RawExport, choices: Choices) -> Imported:
         format=export.format,
         # Messages name rows of the file.
         reviews=replace(reviews, row=np.array([rows[i].row for i in reviews.row])),
-        scale=scale_of(score.levels, score.named),
+        scale=scale_of(score.levels, bool(order)),
         score_field=export.score_field,
         confidence_field=None if sure is None else export.confidence_field,
         rounds=tuple(rows[i].round for i in reviews.row) if any(row.round for row in rows) else (),
@@ -160,10 +161,7 @@ def gather(export: RawExport, choices: Choices) -> Imported:
         sources=tuple((rows[i].file, rows[i].row) for i in reviews.row),
         recognized=(*export.said, *(["decimals written with a comma"] if score.commas else [])),
         dropped=(*dropped, Dropped("the order of rows", "it can reveal who wrote a review")),
-        warnings=(
-            *export.warnings,
-            *_warnings(export, blank, rows, titles, sure is None, unmapped),
-        ),
+        warnings=(*export.warnings, *_warnings(export, blank, rows, titles, sure is None, unmapped)),
     )
 
 
@@ -214,44 +212,42 @@ def _is_blank(cell: str) -> bool:
     return cell.strip().casefold() in _BLANK
 
 
-class _Numbers(NamedTuple):
-    """A column of numbers, `nan` where one is missing, and the label of each level."""
+class _Scores(NamedTuple):
+    """A column of scores, and the label of each level."""
 
     values: list[float]
     levels: dict[float, str]
-    named: bool = False
     commas: bool = False
 
 
-def _scores(rows: Sequence[RawReview], order: Sequence[str], field: str, log: Problems) -> _Numbers:
+def _scores(rows: Sequence[RawReview], order: Sequence[str], field: str, log: Problems) -> _Scores:
     cells = [row.score for row in rows]
     commas = has_decimal_commas(cells) and not order
     if not order and is_worded(cells):
         # One cure for all of them: said once and not row by row.
         log.add(None, field, NO_ORDER)
-        return _Numbers([], {})
+        return _Scores([], {})
     if len(tops := tops_of(cells)) > 1:
         log.add(None, field, "must be out of one number in all rows", listed(sorted(tops)))
-    read = _read_cells(
-        rows,
-        cells,
-        lambda cell: read_ordered(cell, order) if order else read_number(cell, commas),
-        field,
-        log,
-    )
-    return _Numbers([value for value, _ in read], dict(read), bool(order), commas)
+
+    def number(cell: str) -> tuple[float, str] | Violation:
+        return read_ordered(cell, order) if order else read_number(cell, commas)
+
+    read = _read_cells(rows, cells, number, field, log)
+    return _Scores([value for value, _ in read], dict(read), commas)
 
 
-def _confidences(rows: Sequence[RawReview], field: str | None, log: Problems) -> _Numbers | None:
-    """How sure the reviewers are, where they say it in numbers."""
+def _confidences(rows: Sequence[RawReview], field: str | None, log: Problems) -> list[float] | None:
+    """How sure the reviewers are, where they say it in numbers; `nan` where one does not."""
     cells = ["" if _is_blank(row.confidence) else row.confidence for row in rows]
     if field is None or not any(cells) or is_worded(cells):
         return None
     commas = has_decimal_commas(cells)
-    read = _read_cells(
-        rows, cells, lambda cell: read_number(cell, commas) if cell else (math.nan, ""), field, log
-    )
-    return _Numbers([value for value, _ in read], {}, commas=commas)
+
+    def number(cell: str) -> tuple[float, str] | Violation:
+        return read_number(cell, commas) if cell else (math.nan, "")
+
+    return [value for value, _ in _read_cells(rows, cells, number, field, log)]
 
 
 def _read_cells(

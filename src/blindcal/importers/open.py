@@ -54,7 +54,7 @@ def open_export(data: bytes, file: str) -> OpenedExport:
     memory = Memory(file)
     memory.take(len(data))
     if data.startswith(b"\x1f\x8b"):
-        data = gunzip(data, file)
+        data = _gunzip(data, file)
         memory.take(len(data))
         inner = _open_unpacked(data, file, memory)
         return replace(inner, said=("gzip", *inner.said))
@@ -72,17 +72,16 @@ def _open_unpacked(data: bytes, file: str, memory: Memory) -> OpenedExport:
     return _open_text(data, file, PurePosixPath(file).stem, memory)
 
 
-def gunzip(data: bytes, file: str, limit: int = MAX_EXPORT) -> bytes:
-    """What a gzip file holds, up to `limit` bytes; one that holds more is refused."""
+def _gunzip(data: bytes, file: str) -> bytes:
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
-            content = packed.read(limit + 1)
+            content = packed.read(MAX_EXPORT + 1)
     except EOFError:
         raise export_error(file, "must be a whole gzip file", "its end missing") from None
     except (zlib.error, OSError):
         raise export_error(file, "must be a whole gzip file", "damage") from None
-    if len(content) > limit:
-        raise export_error(file, f"must unpack to at most {limit:,} bytes", "more")
+    if len(content) > MAX_EXPORT:
+        raise export_error(file, f"must unpack to at most {MAX_EXPORT:,} bytes", "more")
     return content
 
 
@@ -186,10 +185,8 @@ def decode_text(data: bytes, file: str, memory: Memory) -> tuple[str, str]:
     # How many bytes Python takes for each character of such a text, at most.
     width = 4 if re.search(rb"[\xf0-\xff]", data) else 2 if re.search(rb"[\x80-\xff]", data) else 1
     memory.take(len(data) * width, file=file)
-    codec, name = next(
-        ((codec, name) for mark, codec, name in _ENCODING_MARKS if data.startswith(mark)),
-        _guessed_encoding(data),
-    )
+    marked = (encoding for mark, *encoding in _ENCODING_MARKS if data.startswith(mark))
+    codec, name = next(marked, _guessed_encoding(data))
     if not codec:
         raise export_error(file, "must be UTF-8, UTF-16 or Windows-1252 text", name)
     try:

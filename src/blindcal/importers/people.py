@@ -11,6 +11,7 @@ from contextlib import suppress
 from blindcal.errors import InputError, Problem
 from blindcal.importers.easychair import committee_table
 from blindcal.importers.easychair import conflicts as easychair_conflicts
+from blindcal.importers.hotcrp import lists_assignments
 from blindcal.importers.hotcrp import read_conflicts as hotcrp_conflicts
 from blindcal.importers.open import open_export
 from blindcal.importers.pretalx import team_sheet
@@ -257,8 +258,7 @@ def read_conflicts(data: bytes, file: str, people: Mapping[str, str] | None = No
         ), "EasyChair's bids, of which conflicts are taken"
     if (table := find_only_table(opened.sheets, _lists_conflicts)) is not None:
         return _listed_conflicts(table, people)
-    bulk = find_only_table(opened.sheets, lambda n: {"paper", "action"} <= n and bool(n & {"email", "user"}))
-    if bulk is None:
+    if (bulk := find_only_table(opened.sheets, lists_assignments)) is None:
         raise export_error(file, _CONFLICTS)
     turns = {"conflict": True, "clearconflict": False, "noconflict": False}
     actions = [turns.get(action.strip().casefold()) for action in bulk.column("action")]

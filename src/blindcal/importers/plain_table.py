@@ -23,12 +23,7 @@ from blindcal.importers.raw_export import (
     missing_field,
 )
 from blindcal.importers.scores import is_confidence_name, is_score_name, is_worded, score_shaped
-from blindcal.importers.sheet import (
-    HeadedTable,
-    OpenedExport,
-    find_only_table,
-    find_table,
-)
+from blindcal.importers.sheet import HeadedTable, OpenedExport, find_only_table, find_table
 from blindcal.io.cells import count
 from blindcal.io.tables import input_error
 
@@ -59,15 +54,9 @@ def recognize(opened: OpenedExport, choices: Choices) -> str | None:
     """What kind of table this is, in words, or None; `columns` of the `choices` says what they are called."""
     if choices.layout:
         return LAYOUTS.get(choices.layout)
-    if any(
-        _long_table(opened, columns) is not None for columns in (_named_columns(choices), choices.columns)
-    ):
+    if _long_table(opened, _named_columns(choices)) or _long_table(opened, choices.columns):
         return TITLE
-    return (
-        None
-        if _wide_table(opened) is None
-        else "a table with a row for each paper, and columns for its reviews"
-    )
+    return "a table with a row for each paper, and columns for its reviews" if _wide_table(opened) else None
 
 
 def read(opened: OpenedExport, choices: Choices) -> RawExport:
@@ -251,12 +240,12 @@ def _read_matrix(opened: OpenedExport, choices: Choices) -> RawExport:
     if choices.layout not in LAYOUTS:
         raise InputError(f"`layout` must be one of {', '.join(LAYOUTS)}, found {choices.layout!r}")
     field = "paper" if choices.layout == "people-in-columns" else "reviewer"
-    named = {field: choices.columns[field]} if field in choices.columns else {}
-    table = find_only_table(opened.tables, lambda names: bool(names & _names_of_side(field, named)))
+    sides = _names_of_side(field, choices.columns)
+    table = find_only_table(opened.tables, lambda names: bool(names & sides))
     if table is None:
         rule = f"must have a header row with a column for the {field}: name it with `columns` {field}=..."
         raise export_error(opened.file, rule)
-    side = next(name for name in table.names if name.casefold() in _names_of_side(field, named))
+    side = next(name for name in table.names if name.casefold() in sides)
     numbers = _number_columns(table, side)
     if not numbers:
         raise export_error(table.file, "must have columns of scores", row=table.row)
@@ -279,11 +268,9 @@ def _read_matrix(opened: OpenedExport, choices: Choices) -> RawExport:
     return _with_ids_apart(export)
 
 
-def _names_of_side(field: str, named: Mapping[str, str]) -> frozenset[str]:
-    names = _spellings(field, named)
-    if field in named or field == "paper":
-        return names
-    return names | {"name", "email", "e-mail", "email address"}
+def _names_of_side(field: str, columns: Mapping[str, str]) -> frozenset[str]:
+    further = {"name", "email", "e-mail", "email address"} if field == "reviewer" else set()
+    return _spellings(field, columns) | (set() if field in columns else further)
 
 
 def _number_columns(table: HeadedTable, side: str | None) -> list[str]:

@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from blindcal.importers.raw_export import (
-    Choices,
-    RawExport,
-    export_error,
-    silent,
-    withdrawn_papers,
-)
+from blindcal.importers.raw_export import Choices, RawExport, export_error, silent, withdrawn_papers
 from blindcal.importers.scores import choose_score_field, score_shaped
 from blindcal.importers.sheet import (
     HeadedTable,
@@ -31,17 +25,9 @@ NAME, TITLE = "pretalx", "pretalx"
 _TOTAL = "score"
 _CATEGORY = "category "
 # What the organizer's export calls its other columns if pretalx speaks English. Categories come after these.
-_NO_SCORES = {
-    "text",
-    "proposal id",
-    "proposal title",
-    "created",
-    "updated",
-    "reviewer name",
-    "reviewer email",
-}
-_READ = {"submission", "user", "scores", _TOTAL}
 _PEOPLE = {"reviewer name", "reviewer email"}
+_NO_SCORES = {"text", "proposal id", "proposal title", "created", "updated", *_PEOPLE}
+_READ = {"submission", "user", "scores", _TOTAL}
 _UNTICKED = "must have the column Proposal ID: tick it in pretalx's export"
 _HIDDEN = "must say who the reviewers are: tick Reviewer email in pretalx's export"
 _DECIDED = {"accepted", "confirmed", "rejected"}
@@ -100,7 +86,7 @@ def _read_export(table: HeadedTable, choices: Choices, left: Iterable[str] = ())
         raise export_error(table.file, _UNTICKED, row=table.row)
     if who is None:
         raise export_error(table.file, _HIDDEN, row=table.row)
-    columns = table.columns(name for name in table.names if name and name.casefold() not in _NO_SCORES)
+    columns = table.columns_beside(_NO_SCORES)
     fields = [name for name, cells in columns.items() if score_shaped(cells)]
     # It is the total unless another is named.
     total = next((name for name in fields if name.casefold() == _TOTAL), None)

@@ -117,7 +117,7 @@ TIMES, ORDINALS, TEXTS, UNUSED = (
 _KINDS = (
     (
         re.compile(
-            r"^(?:created|updated|last modified|date|time|.*_at|[tcm]*date|modified.*|submitted.*)$", re.I
+            r"^(?:created|updated|last modified|date|time|.*_at|[tcm]*date|(?:modifi|submitt)ed.*)$", re.I
         ),
         TIMES,
     ),
@@ -145,10 +145,10 @@ def silent(export: str, status: str = "withdrawn, desk rejected or decided alrea
     return f"{export} does not say which papers were {status}: {LISTED_BY_HAND}"
 
 
-def listed(names: Sequence[str], most: int = 12) -> str:
-    """Names in a row, long ones cut, and how many more there are."""
-    short = [name if len(name) <= 60 else name[:57] + "..." for name in names[:most]]
-    return ", ".join(short) + (f" and {len(names) - most} more" if len(names) > most else "")
+def listed(names: Sequence[str]) -> str:
+    """Twelve names in a row, long ones cut, and how many more there are."""
+    short = [name if len(name) <= 60 else name[:57] + "..." for name in names[:12]]
+    return ", ".join(short) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
 
 
 def export_error(file: str, rule: str, found: str | None = None, row: int | None = None) -> InputError:

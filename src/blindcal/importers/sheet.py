@@ -113,9 +113,9 @@ class HeadedTable:
     def file(self) -> str:
         return self.sheet.file
 
-    def columns(self, names: Iterable[str]) -> dict[str, list[str]]:
-        """The cells of some columns by name."""
-        return {name: self.column(name) for name in names}
+    def columns_beside(self, known: Collection[str]) -> dict[str, list[str]]:
+        """The cells of all columns with a name that is not `known`, in lower case."""
+        return {name: self.column(name) for name in self.names if name and name.casefold() not in known}
 
     @cached_property
     def folded(self) -> tuple[str, ...]:

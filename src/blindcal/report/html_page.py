@@ -349,8 +349,7 @@ def score_spans(fit: Mapping[str, Any]) -> tuple[Span, ...]:
     >>> [span.text for span in score_spans(fit)]
     ['5.00 ± 1.00', '6.00 ± 1.50']
     """
-    rows = [("predicted", fit["predicted_mean"], fit["predicted_sd"])]
-    return spans([*rows, ("observed", fit["observed_mean"], fit["observed_sd"])])
+    return spans([(name, fit[f"{name}_mean"], fit[f"{name}_sd"]) for name in ("predicted", "observed")])
 
 
 def menu_bars(menu: Menu, chosen: Guarantee) -> tuple[Bar, ...]:
