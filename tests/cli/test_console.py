@@ -77,7 +77,7 @@ def test_json_of_infinity() -> None:
 
     with contextlib.redirect_stdout(io.StringIO()) as out:
         assert console.guarded(command, ["--json"]) == 0
-    assert json.loads(out.getvalue()) == {"epsilon": "inf", "x": ["-inf", None, 1]}
+    assert json.loads(out.getvalue()) == {"epsilon": "inf", "x": ["-inf", None, 1], "notes": []}
 
 
 def test_tables_are_plain_text_with_numbers_to_the_right() -> None:

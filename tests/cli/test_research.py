@@ -27,7 +27,9 @@ def printed(*arguments: str) -> str:
 
 
 def reported(*arguments: str) -> dict[str, Any]:
-    return json.loads(printed(*arguments, "--json"))
+    found = json.loads(printed(*arguments, "--json"))
+    assert found.pop("notes") == []
+    return found
 
 
 def belief() -> bc.Belief:

@@ -11,7 +11,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -140,19 +140,16 @@ def as_options(text: str) -> str:
     return re.sub("`([a-z_]+)`", named, text)
 
 
-def emit_json(value: object) -> None:
+def emit_json(facts: Mapping[str, Any]) -> None:
     """With --json, print one JSON object, keys sorted, infinity as "inf"; its `notes` hold what was noted."""
-    if quiet():
-        print(_json(value))
+    if (kept := _notes.get()) is not None:
+        print(_json({**facts, "notes": [*facts.get("notes", ()), *kept]}))
 
 
 def _json(value: object) -> str:
     from blindcal.io.atomic_files import to_jsonable
 
-    content, kept = to_jsonable(value), _notes.get()
-    if kept and isinstance(content, dict):
-        content["notes"] = [*content.get("notes", ()), *kept]
-    return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=True, allow_nan=False)
+    return json.dumps(to_jsonable(value), indent=1, sort_keys=True, ensure_ascii=True, allow_nan=False)
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[object]], title: str | None = None) -> None:
@@ -284,8 +281,8 @@ def _explain(error: BaseException, as_json: bool) -> int:
     elif as_json:
         listed = error.problems if isinstance(error, InputError) else ()
         problems = [replace(problem, rule=as_options(problem.rule)) for problem in listed]
-        report = {"code": code, "message": message, "problems": problems}
-        print(_json({"error": report}), file=sys.stderr)
+        report = {"error": {"code": code, "message": message, "problems": problems}}
+        print(_json(report | ({"notes": noted} if (noted := _notes.get()) else {})), file=sys.stderr)
     else:
         lines = (f"blindcal: {printable(line)}" for line in message.split("\n"))
         print("\n".join(_colored(line, sys.stderr) for line in lines), file=sys.stderr)

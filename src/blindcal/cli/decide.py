@@ -92,7 +92,6 @@ def _release_facts(outcome: Outcome, out: Path) -> dict[str, Any]:
         "decisions": next((out / name for name in outcome.record.published if name != CERTIFICATE), None),
         "certificate_file": out / "certificate.json",
         "certificate": outcome.certificate,
-        "notes": [],
     }
 
 

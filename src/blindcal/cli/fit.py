@@ -119,7 +119,6 @@ def _fit_facts(fitted: Fitted, out: Path) -> dict[str, Any]:
         "scale": fitted.scale,
         "out": out,
         "checks": fit_record_path(out),
-        "notes": [],
         "warning": CONFIDENTIAL,
     }
 
@@ -262,7 +261,7 @@ def share(
         note(f"for you alone: {people_left} are left out")
     facts = {"how": done.how, "out": out, "statement": done.statement, "sealed": shared_folder(key)}
     total = {"epsilon": spent.epsilon, "zcdp": spent.zcdp}
-    emit_json({**facts, "statement_file": statement_path(out), "total": total, "notes": []})
+    emit_json({**facts, "statement_file": statement_path(out), "total": total})
 
 
 # --- The picture of a fit: parts of a score's variance, offsets, straightness of lines, prediction errors.

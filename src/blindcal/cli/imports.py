@@ -13,7 +13,15 @@ import numpy as np
 from blindcal.checks import Array
 from blindcal.cli.console import CONFIDENTIAL, as_options, emit_json, note, progress, say, table
 from blindcal.cli.fit import say_fitted
-from blindcal.cli.options import argument, flag, folder_argument, option, say_next_step, word
+from blindcal.cli.options import (
+    argument,
+    flag,
+    folder_argument,
+    option,
+    options_of,
+    say_next_step,
+    word,
+)
 from blindcal.compute.parallel import available_cores
 from blindcal.deciding.ledger import ledger_folder
 from blindcal.errors import BlindcalError, InputError
@@ -55,61 +63,44 @@ _PAST_BETTER = "were {better} scores the better ones in each of these years? Nam
 _BETTER = {"high": "high scores", "low": "low scores"}
 
 
-# How an export is read, for both commands.
-System = Annotated[
-    str | None,
-    word(FORMATS, f"One of {', '.join(FORMATS)}; needed only if it is not recognized.", default=...),
-]
-ScoreField = Annotated[
-    str | None, option("The field to use as the score, if there are several.", default=...)
-]
-ColumnNames = Annotated[
-    str | None,
-    option(
-        "The columns of any other table, like paper=item_id,reviewer=rater_id,score=points.",
-        "--columns",
-        default=...,
+def _choices(
+    system: str | None = word(FORMATS, f"One of {', '.join(FORMATS)}; needed only if it is not recognized."),
+    score_field: str | None = option("The field to use as the score, if there are several."),
+    columns: str | None = option(
+        "The columns of any other table, like paper=item_id,reviewer=rater_id,score=points."
     ),
-]
-Layout = Annotated[
-    str | None,
-    word(
-        LAYOUTS,
-        f"Of a table with a column for each person or each paper, one of {', '.join(LAYOUTS)}.",
-        default=...,
+    layout: str | None = word(
+        LAYOUTS, f"Of a table with a column for each person or each paper, one of {', '.join(LAYOUTS)}."
     ),
-]
-Latest = Annotated[
-    bool,
-    option(
-        "Of several rows of one person on one paper, take the last: a second answer to a form.",
-        "--latest",
-        default=...,
+    latest: bool = flag(
+        "Of several rows of one person on one paper, take the last: a second answer to a form.", "--latest"
     ),
-]
-BestFirst = Annotated[
-    str | None,
-    option("Letters or words from best to worst, like A,B,C,D; also numbers, if 1 is best.", default=...),
-]
-Severity = Annotated[
-    str,
-    word(
+    best_first: str | None = option(
+        "Letters or words from best to worst, like A,B,C,D; also numbers, if 1 is best."
+    ),
+    unit: str = word(
         _UNITS,
         "Whose severity counts on EasyChair: reviewer (who wrote the review) or member (who is responsible "
         "for it).",
-        "--unit",
-        default=...,
+        default="reviewer",
     ),
-]
-PeopleMaps = Annotated[
-    list[Path] | None,
-    option(
-        "A table of who is behind the ids: signature, profile_id; repeatable.",
-        "--map",
-        default=...,
-        metavar="<path>",
+    people: list[Path] | None = option(
+        "A table of who is behind the ids: signature, profile_id; repeatable.", "--map", metavar="<path>"
     ),
-]
+) -> Choices:
+    """How exports are read if their content leaves it open, for both commands."""
+    return Choices(
+        format=None if system is None else _checked_word("--system", system, FORMATS).NAME,
+        score_field=score_field,
+        columns={} if columns is None else columns_of(columns),
+        best_first=() if best_first is None else _best_to_worst(best_first),
+        layout=layout or "",
+        latest=latest,
+        people=read_maps({str(path): read_bytes(path) for path in people}) if people else None,
+        unit=_checked_word("--unit", unit, _UNITS),
+    )
+
+
 Kept = Annotated[
     str | None,
     option(
@@ -122,7 +113,9 @@ Kept = Annotated[
 ]
 
 
+@options_of(_choices)
 def import_(
+    choices: Choices,
     folder: Path = folder_argument("A folder that `blindcal new` made."),
     files: list[Path] | None = argument(
         "Files as downloaded, compressed with gzip or zip or not. With --dry-run and no file the folder is "
@@ -138,14 +131,6 @@ def import_(
         metavar="KIND",
     ),
     name: str | None = option("The name of a past conference; else that of its file."),
-    system: System = None,
-    score_field: ScoreField = None,
-    columns: ColumnNames = None,
-    layout: Layout = None,
-    latest: Latest = False,
-    best_first: BestFirst = None,
-    unit: Severity = "reviewer",
-    people: PeopleMaps = None,
     keep: Kept = None,
     codes: Path | None = option(
         "Replace reviewers with codes, and keep in this file who has which; people already in it keep theirs."
@@ -164,7 +149,6 @@ def import_(
 
     Example: blindcal import icx2027 conf-scores.csv
     """
-    choices = _choices(system, score_field, columns, layout, latest, best_first, unit, people)
     conference = read_folder(folder)
     if not files and not dry_run:
         raise InputError("give a FILE to import, or --dry-run to check the folder as it is")
@@ -219,29 +203,6 @@ def _fit_if_ready(folder: Folder, sources: Sequence[Source]) -> FolderFit | None
         return None
 
 
-def _choices(
-    system: str | None,
-    score_field: str | None,
-    columns: str | None,
-    layout: str | None,
-    latest: bool,
-    best_first: str | None,
-    unit: str,
-    people: Sequence[Path] | None,
-) -> Choices:
-    """How exports are read if their content leaves it open, by the options."""
-    return Choices(
-        format=None if system is None else _checked_word("--system", system, FORMATS).NAME,
-        score_field=score_field,
-        columns={} if columns is None else columns_of(columns),
-        best_first=() if best_first is None else _best_to_worst(best_first),
-        layout="" if layout is None else layout,
-        latest=latest,
-        people=read_maps({str(path): read_bytes(path) for path in people}) if people else None,
-        unit=_checked_word("--unit", unit, _UNITS),
-    )
-
-
 def _best_to_worst(text: str) -> tuple[str, ...]:
     order = tuple(name.strip() for name in text.split(","))
     if len(order) < 2 or not all(order) or len({name.casefold() for name in order}) < len(order):
@@ -275,7 +236,6 @@ def _import_facts(folder: Path, brought: FolderImport, fit: FolderFit | None) ->
         "withdrawn": brought.withdrawn,
         "settings": brought.settings,
         "calibrated": None if fit is None else fit.fitted.checks.reviewers,
-        "notes": [],
     }
     if (imported := contents.imported) is not None:
         kept = ("recognized", "score_field", "confidence_field", "scale", "dropped", "warnings")
@@ -407,7 +367,9 @@ _KEY_ADVICE = (
 _ANSWER_SECONDS = 5.0
 
 
+@options_of(_choices)
 def new(
+    choices: Choices,
     folder: Path = argument("The folder to make; an existing one is never changed."),
     reviews: Path | None = option(
         "This year's reviews, as downloaded or as a table paper, reviewer, score. They may come later, by "
@@ -453,14 +415,6 @@ def new(
     ),
     better: str = word(BETTER, "Which scores are better, high or low.", default="high"),
     key: Path | None = option("The key; FOLDER.key unless given. One that exists is used, else it is made."),
-    system: System = None,
-    score_field: ScoreField = None,
-    columns: ColumnNames = None,
-    layout: Layout = None,
-    latest: Latest = False,
-    best_first: BestFirst = None,
-    unit: Severity = "reviewer",
-    people: PeopleMaps = None,
     keep: Kept = None,
 ) -> None:
     """Make a folder for a conference, and the key that every random draw is derived from.
@@ -477,7 +431,6 @@ def new(
     --scores confidential
     """
     rate, number = accept_setting(accept)
-    choices = _choices(system, score_field, columns, layout, latest, best_first, unit, people)
     if assignments is not None:
         choices = replace(choices, metareviews=metareviews_in(assignments))
     given = {"reviews": reviews, "conflicts": conflicts, "pools": pools, "reviewers": reviewers}

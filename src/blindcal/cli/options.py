@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from inspect import Signature, signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -111,6 +112,26 @@ def numeric(parser: Callable[..., float], help: str, *names: str, default: Any =
 def word(choices: Iterable[str], help: str, *names: str, default: Any = None, **more: Any) -> Any:
     """An option that takes one of a few words, which Tab completes."""
     return typer.Option(default, *names, help=help, autocompletion=one_of(choices), **more)
+
+
+def options_of(make: Callable[..., object]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A decorator: a command takes the options of `make` too, and what they make is its first argument."""
+    shared = signature(make, eval_str=True).parameters
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        _, *own = signature(command, eval_str=True).parameters.values()
+
+        def run(**given: object) -> None:
+            made = make(**{name: given.pop(name) for name in shared})
+            command(made, **given)
+
+        # Typer reads these to know the options.
+        options = [*own, *shared.values()]
+        run.__doc__, run.__signature__ = command.__doc__, Signature(options)  # type: ignore[attr-defined]
+        run.__annotations__ = {option.name: option.annotation for option in options}
+        return run
+
+    return decorate
 
 
 Processes = Annotated[

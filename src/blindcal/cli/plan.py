@@ -160,7 +160,7 @@ def plan(
                 say_findings(findings)
     note(*(answer if planned is None else planned).remarks)
     more = {} if findings is None else {"audit": facts_of(findings)}
-    emit_json({**_plan_facts(answer, request, planned), **sealed, "notes": [], **more})
+    emit_json({**_plan_facts(answer, request, planned), **sealed, **more})
     if out is not None and planned is not None:
         say(f"wrote {out}; open it in any browser, or print it from there")
         if hidden:
@@ -177,7 +177,7 @@ def _print_levels(answer: LevelAnswer, request: Request, sealed: Mapping[str, st
     _print_sealed(sealed)
     note(*answer.remarks)
     facts = {"advice": level_advice(answer), "source": request.source, "menu": level_facts(answer)}
-    emit_json({**_shared_facts(answer, request, answer.bar), **facts, **sealed, "notes": []})
+    emit_json({**_shared_facts(answer, request, answer.bar), **facts, **sealed})
 
 
 def _say_next_of_levels(folder: Folder, answer: LevelAnswer, *, undecided: bool) -> None:

@@ -65,7 +65,6 @@ def pools(
             "candidates_per_paper": [low, median, high],
             "assumes": ASSUMPTIONS[assume],
             "pools": place,
-            "notes": [],
         }
     )
     say(

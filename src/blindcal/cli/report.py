@@ -85,7 +85,7 @@ def report(
     made = html.encode()
     write_bytes(out, made, confidential=confidential)
     note(*remarks)
-    facts = {"out": out, "bytes": len(made), "confidential": confidential, "release": release, "notes": []}
+    facts = {"out": out, "bytes": len(made), "confidential": confidential, "release": release}
     emit_json(facts)
     say(f"wrote {out} ({len(made) / 1000:,.0f} kB); open it in any browser, or print it from there")
     if confidential:
@@ -100,7 +100,7 @@ def _write_papers(folder: Folder | None, release: Path, out: Path, key: Path | N
     table = folder_papers(folder, key)
     made = table_page(table).encode()
     write_bytes(out, made, confidential=True)
-    facts = {"out": out, "bytes": len(made), "confidential": True, "release": release, "notes": []}
+    facts = {"out": out, "bytes": len(made), "confidential": True, "release": release}
     emit_json({**facts, "papers": len(table.papers), "near": table.near})
     say(f"wrote {out} ({len(made) / 1000:,.0f} kB). {' '.join(table.summary)}")
     say(f"CONFIDENTIAL, for chairs alone, never share: {out}")
@@ -192,7 +192,6 @@ def export(
         "accepted": accepts if what == "decisions" else None,
         "overridden": overridden,
         "out": out,
-        "notes": [],
     }
     emit_json({**facts, "release": release, "to": to, "what": what, "words": made.words})
     accepted_text = f", {accepts:,} accepted" if what == "decisions" else ""
