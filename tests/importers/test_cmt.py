@@ -12,11 +12,6 @@ from blindcal.importers.raw_export import Choices
 from exports import BY_NAME, refused, rows
 
 
-def test_cmt_numbers_of_reviews_are_not_people() -> None:
-    data = b"Paper ID\tReviewer Number\tQ1 (Overall - Value)\n1\t1\t3\n1\t2\t4\n2\t1\t3\n"
-    refused(data, "must have the column Reviewer Email: Reviewer Number only counts the reviews of a paper")
-
-
 def test_tracks_with_different_scores_are_refused() -> None:
     tracks = BY_NAME["cmt/two-tracks.xls"].data.decode()
     start = tracks.index("Industry")

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from blindcal.importers import import_reviews
 from blindcal.io.tables import format_table
 from blindcal.reviews import Reviews
-from exports import BY_NAME, EXPORTS, Export, every_export, refused, rows_of
+from exports import BY_NAME, EXPORTS, Export, every_export, rows_of
 
 
 def test_there_are_three_exports_of_each_system() -> None:
@@ -68,40 +66,3 @@ def test_nothing_that_must_not_go_on_is_in_the_table() -> None:
         assert not set(rows_of(table.encode())[0]) - {
             "paper", "reviewer", "score", "confidence", "track", "round"
         }, export.name  # fmt: skip
-
-
-def test_averages_cannot_be_calibrated() -> None:
-    console = (
-        b"number,forum,title,num reviewers,num submitted reviewers,min rating,max rating,average rating\n"
-    )
-    refused(console + b"1,aB,On Widgets,3,3,4,8,6.33\n", "this table has only averages for each paper")
-    refused(b"Paper ID,Average Score\n1,2.5\n", "this table has only averages for each paper")
-
-
-@pytest.mark.parametrize(
-    ("data", "advice"),
-    [
-        (b"Paper ID,Paper Title,Status,Reviewers\n1,W,Accept,a\n", "this is the list of submissions"),
-        (b"#,title,authors,decision\n1,W,A,accept\n", "this is the list of submissions"),
-        (
-            b"submission #,member #,member name,recommendation,text,PC-only part\n1,1,A,accept,,\n",
-            "this is a list of metareviews",
-        ),
-        (b"first,last,email,roles,tags\nAda,Byron,a@b.c,pc,\n", "this is a list of people"),
-        (b"paper,title,OveMer\n1,W,3\n", "there is no column for them. Export as a chair"),
-        (b"a,b,c\n1,2,3\n", "must be an export that is recognized"),
-        (b"", "must not be empty"),
-        (b"{}", "must be an export that is recognized"),
-        (b"[]", "must be an export that is recognized"),
-        (b"[1, [2], \"x\"]", "must be an export that is recognized"),
-        (b"%PDF-1.7", "must be an export with one row per review, found a PDF file"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "must be saved again as .xlsx or CSV"),
-        (b"<!DOCTYPE html><html>", "must be an export and not a web page"),
-        (b"{\"a\": 1, \"a\": 2}", "must not repeat a key"),
-        (b"{\"a\": NaN}", "must hold finite numbers only"),
-        (b"[" * 100_000, "must be JSON within the limits of depth and size"),
-        (b"{\"notes\": ", "must be JSON"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_used_is_refused_with_advice(data: bytes, advice: str) -> None:
-    refused(data, advice)

@@ -7,7 +7,6 @@ import re
 import pytest
 
 from blindcal.errors import InputError
-from blindcal.importers import import_reviews
 from blindcal.importers.normalize import coded, gather
 from blindcal.importers.raw_export import Choices, RawExport, RawReview
 from exports import BY_NAME, refused, rows
@@ -46,38 +45,29 @@ def test_the_order_of_rows_leaves_no_trace(name: str) -> None:
     assert (one.titles, one.committee, one.dropped) == (other.titles, other.committee, other.dropped)
 
 
-def test_reviews_without_a_score_are_counted_with_their_places() -> None:
+def test_the_place_of_a_review_without_a_score_has_its_sheet() -> None:
     told = BY_NAME["cmt/two-tracks.xls"].read().warnings
     assert told[1:] == ("1 review without a score left out (two-tracks.xls, sheet Industry, row 5)",)
-    blank = b"paper,reviewer,score\n1,a,1\n2,a,2\n" + b"".join(b"%d,a,\n" % paper for paper in range(3, 10))
-    places = "row 4, row 5, row 6, row 7, row 8, ..."
-    assert import_reviews(blank, "x").warnings == (f"7 reviews without a score left out ({places})",)
-
-
-def test_two_rounds_by_one_reviewer_are_asked_about() -> None:
-    table = b"paper,reviewer,score,round\n1,a,1,R1\n1,a,2,R2\n2,a,3,R1\n"
-    refused(
-        table,
-        "row 3, column reviewer: must not repeat an earlier row's paper and reviewer, found row 2's from",
-    )
 
 
 def found(*reviews: RawReview, **more: object) -> RawExport:
     return RawExport("panel", "x.csv", reviews, "score", **more)
 
 
-def test_a_blank_score_is_no_review_however_it_is_written() -> None:
-    blank = [RawReview(4 + i, f"{i}", "a", cell) for i, cell in enumerate(("", "  ", "No Entry", "n/a"))]
+@pytest.mark.parametrize(
+    ("cells", "told"),
+    [
+        (("", "  ", "No Entry", "n/a"), "4 reviews without a score left out (row 4, row 5, row 6, row 7)"),
+        (("",) * 5, "5 reviews without a score left out (row 4, row 5, row 6, row 7, row 8)"),
+        (("",) * 7, "7 reviews without a score left out (row 4, row 5, row 6, row 7, row 8, ...)"),
+    ],
+)
+def test_reviews_without_a_score_are_none_and_counted_with_their_places(
+    cells: tuple[str, ...], told: str
+) -> None:
+    blank = [RawReview(4 + i, f"{i}", "a", cell) for i, cell in enumerate(cells)]
     imported = gather(found(RawReview(2, "7", "a", "1"), RawReview(3, "8", "a", "2"), *blank), Choices())
-    assert imported.reviews.papers == ("7", "8")
-    assert imported.warnings == ("4 reviews without a score left out (row 4, row 5, row 6, row 7)",)
-
-
-def test_the_places_of_five_reviews_without_a_score_are_all_of_them() -> None:
-    blank = [RawReview(4 + i, f"{i}", "a", "") for i in range(5)]
-    imported = gather(found(RawReview(2, "7", "a", "1"), RawReview(3, "8", "a", "2"), *blank), Choices())
-    places = "row 4, row 5, row 6, row 7, row 8"
-    assert imported.warnings == (f"5 reviews without a score left out ({places})",)
+    assert (imported.reviews.papers, imported.warnings) == (("7", "8"), (told,))
 
 
 @pytest.mark.parametrize(
@@ -162,8 +152,8 @@ def test_names_of_listed_members_do_not_depend_on_who_reviewed() -> None:
     reviews = [
         RawReview(n, f"{n}", who, "3", name="Ada Byron") for n in (2, 3) for who in ("a@x.org", "b@x.org")
     ]
-    found = RawExport("panel", "x.csv", reviews, "score", committee={"a@x.org": "", "c@x.org": "Cleo Diaz"})
-    imported = gather(found, Choices())
+    listed = {"a@x.org": "", "c@x.org": "Cleo Diaz"}
+    imported = gather(found(*reviews, committee=listed), Choices())
     assert imported.committee == {"a@x.org": "", "b@x.org": "Ada Byron", "c@x.org": "Cleo Diaz"}
     assert "name" not in imported.columns()
     assert imported.columns(names=True)["name"] == ["", "Ada Byron"] * 2

@@ -1,9 +1,8 @@
-"""What files are packed in: gzip, archives that are broken, and nothing beyond the limit."""
+"""What files are packed in, nothing beyond the limit; texts in any encoding, with any separator."""
 
 from __future__ import annotations
 
 import gzip
-import zipfile
 from collections.abc import Callable
 
 import pytest
@@ -32,24 +31,7 @@ def test_nothing_unpacks_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> No
     for packing in (gzip.compress(b"x" * 100_001), gzip.compress(b"x" * 60_000) * 2):
         refused(packing, "must unpack to at most 100,000 bytes, found more")
     refused(b"x" * 100_001, "must have at most 100,000 bytes")
-
-
-def test_broken_and_unusual_archives_are_refused() -> None:
-    good = packed({"a.csv": b"paper,reviewer,score\n1,a,1\n2,a,2\n"})
-    assert len(import_reviews(good, "x").reviews) == 2
-    refused(good[:-30], "must be a whole zip or .xlsx file")
-    refused(good.replace(good[40:44], b"\xff\xff\xff\xff", 1), "must be a whole zip or .xlsx file")
-    large = packed({"a.csv": b"paper,reviewer,score\n" + b"1,a,1\n" * 1_000})
-    shorter = large.replace((6_021).to_bytes(4, "little"), (600).to_bytes(4, "little"))
-    refused(shorter, "must be a whole zip or .xlsx file, found damage")
-    refused(packed({"a.csv": b"x"}, zipfile.ZIP_BZIP2), "must be packed plainly")
-    refused(packed({"a.pdf": b"x"}), "must hold a CSV, TSV or JSON file")
-    refused(packed({"a.json": b"[]", "b.json": b"[]"}), "must hold one JSON file or only tables")
-    refused(packed({f"{i}.csv": b"" for i in range(2_001)}), "must have at most 2,000 parts")
-    refused(packed({"xl/workbook.xml": b"<workbook/>"}), "must be a whole .xlsx workbook")
-    refused(gzip.compress(b"x")[:-4], "must be a whole gzip file, found its end missing")
-    refused(gzip.compress(b"x") + b"y" * 20, "must be a whole gzip file, found damage")
-    refused(gzip.compress(gzip.compress(b"x")), "must be packed once")
+    assert len(import_reviews(packed({"a.csv": b"paper,reviewer,score\n1,a,1\n2,a,2\n"}), "x").reviews) == 2
 
 
 # --- Texts in any encoding, with any separator and line end.
@@ -87,15 +69,7 @@ def test_a_list_in_one_column_has_no_separator() -> None:
     assert sorted(people) == ["Byron; Ada", "Cy|D", "bo"]
 
 
-def test_windows_text_is_told_from_damaged_utf8() -> None:
+def test_windows_text_is_told_from_utf8() -> None:
     text = "paper,reviewer,score\n1,Zoë,3\n2,Zoë,4\n"
     assert import_reviews(text.encode("cp1252"), "x").recognized[1].endswith("Windows-1252")
-    damaged = text.encode().replace("ë,4".encode(), b"\xeb,4")
-    refused(damaged, "x.csv, row 3: must be UTF-8 text throughout, found byte")
-    refused(
-        text.replace("ë", "e").encode("cp1252").replace(b"4", b"\x81"), "must be Windows-1252 text throughout"
-    )
-    refused(text.encode("utf-16")[:-1], "must be UTF-16 text throughout")
-    refused(text.encode("utf-32"), "must be UTF-8, UTF-16 or Windows-1252 text")
-    refused(text.encode().replace(b"3", b"\0"), "must have no NUL characters")
     assert decode_text(b"", "x", Memory("x")) == ("", "UTF-8")

@@ -8,7 +8,7 @@ import pytest
 
 from blindcal.errors import InputError
 from blindcal.importers import import_reviews
-from exports import BY_NAME, refused, rows
+from exports import BY_NAME, rows
 
 
 @pytest.mark.parametrize(
@@ -35,12 +35,3 @@ def test_versions_of_one_note_must_agree() -> None:
     assert rows(export.read(first + b"\n" + export.data)) == rows(export.read())
     with pytest.raises(InputError, match="must not hold two versions of one note"):
         export.read(first.replace(b"8: accept", b"3: reject") + b"\n" + export.data)
-
-
-def test_two_kinds_of_reviews_are_refused() -> None:
-    note = {"forum": "f", "signatures": ["~A1"], "content": {"rating": 3}}
-    kinds = [
-        {**note, "id": kind, "invitation": f"V/Paper1/-/{kind}"}
-        for kind in ("Senior_Review", "Junior_Review")
-    ]
-    refused(json.dumps(kinds).encode(), "must hold one kind of reviews: leave the others out")

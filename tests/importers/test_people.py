@@ -23,7 +23,6 @@ def test_ids_that_never_repeat_are_not_people() -> None:
     advice = "no id occurs twice, so no one's severity can be learned. Ids that are new for every paper"
     refused(export.data, advice)
     assert "`map` with the columns signature,profile_id" in str(refused(export.data, advice))
-    refused(b"paper,reviewer,score\n1,a,1\n1,b,2\n2,c,3\n", advice)
     few = dict(list((export.choices.people or {}).items())[:2])
     error = refused(export.data, "must be in the map of signatures", people=few)
     assert [problem.row for problem in error.problems] == [3, 4]
@@ -232,11 +231,6 @@ def test_any_change_of_bytes_is_read_or_refused() -> None:
             )
         with contextlib.suppress(InputError):
             read(bytes(changed), "list.csv")
-
-
-def test_a_bulk_assignment_is_no_reviews_and_it_is_said_what_it_is() -> None:
-    with pytest.raises(InputError, match=r"this is a bulk assignment\. Export the reviews"):
-        import_reviews(BULK, "bulk.csv", Choices())
 
 
 def test_reviews_are_no_list_of_who_may_have_reviewed() -> None:

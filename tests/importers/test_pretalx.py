@@ -22,11 +22,6 @@ def found(*reviews: dict[str, Any], **options: Any) -> list[RawReview]:
     return list(pretalx.read(opened, Choices(**options)).rows)
 
 
-def test_who_cannot_be_seen_is_refused() -> None:
-    users = [{"submission": "A", "user": None, "score": "1"}]
-    refused(json.dumps(users).encode(), "fetch as an organizer who may see reviewers")
-
-
 @pytest.mark.parametrize(
     ("user", "who", "name"),
     [
