@@ -30,21 +30,17 @@ from blindcal.checks import Array, Integers
 from blindcal.deciding.key import Key, read_key
 from blindcal.deciding.ledger import (
     RecordHead,
+    append_record,
     changed_record,
-    full_head,
     ledger_folder,
     lock_ledger,
     read_chain,
-    read_head,
-    record_bytes,
-    record_name,
 )
 from blindcal.errors import InputError, RefusedError
 from blindcal.fitting.history import PastConference, fingerprint_of_past, past_conferences, upright
 from blindcal.fitting.received_sums import POINTS, REACH, SHARED_FORMAT, statement_path
 from blindcal.io.atomic_files import (
     check_parent_folder,
-    make_folder,
     refuse_empty_path,
     refuse_existing,
     write_bytes,
@@ -287,6 +283,7 @@ class SharedRelease:
     footprint: Fingerprint = field(repr=False)
     table: bytes = field(repr=False)
     statement: bytes = field(repr=False)
+    head: RecordHead = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -296,7 +293,6 @@ class Account:
     folder: Path  # the folder of the records
     key: Key  # the key that stamps them
     entries: tuple[SharedRelease, ...]  # one entry per release, oldest first
-    last: str = ""  # stamp of the latest head, to which the next is chained; empty before the first
 
     def spent_on(self, conference: str, footprint: Fingerprint) -> list[LossLimit]:
         """Limits of earlier releases about the same reviews: of that name, or alike beyond chance (1 in 100).
@@ -328,22 +324,16 @@ def read_account(key_path: StrPath, key: Key) -> Account:
     `key_path`: the file of the key, beside which the records lie.
     """
     folder = shared_folder(key_path)
-    chain = read_chain(folder, key, _KIND)
-    return Account(folder, key, tuple(map(_parse_share, chain)), chain[-1].stamp if chain else "")
+    return Account(folder, key, tuple(map(_parse_share, read_chain(folder, key, _KIND))))
 
 
 def record_share(
     account: Account, conference: str, limit: LossLimit, stamp: str, reason: str, parts: Mapping[str, bytes]
 ) -> SharedRelease:
     """Record a release in one new file; `parts` are footprint, table and statement."""
-    counter = len(account.entries) + 1
     fields = {"conference": conference, **vars(limit), "input": stamp, "reason": reason}
-    head = full_head(account.key, _KIND, counter, account.last, fields, parts)
-    _, data = record_bytes(account.key, head, parts)
-    make_folder(account.folder)
-    path = account.folder / record_name(counter)
-    write_bytes(path, data, confidential=True)
-    return _parse_share(read_head(path, account.key))
+    chain = [entry.head for entry in account.entries]
+    return _parse_share(append_record(account.folder, account.key, _KIND, chain, fields, parts))
 
 
 def _parse_share(record: RecordHead) -> SharedRelease:
@@ -356,7 +346,7 @@ def _parse_share(record: RecordHead) -> SharedRelease:
     if footprint is None:
         raise changed_record(record.path)
     texts = record.part("table"), record.part("statement")
-    return SharedRelease(fields["conference"], limit, fields["input"], footprint, *texts)
+    return SharedRelease(fields["conference"], limit, fields["input"], footprint, *texts, record)
 
 
 _DELTA = 1e-6

@@ -361,38 +361,32 @@ def _recorded_input(record: Record, workers: Workers) -> tuple[Conference, TrueR
 
 
 @dataclass(frozen=True, eq=False)
-class _Replay:
-    """A paper's recorded table beside the one that is planned here."""
+class _OtherTable:
+    """A recorded table that is not the one planned here."""
 
     case: Case
     here: PaperPlan
-    recorded: PackedPolicy | None  # None if no table was recorded that has the paper's shape
-    plan: PaperPlan  # the plan with the recorded table; `here` itself if there is none, or it is the same
+    plan: PaperPlan  # the recorded table, with its claim and its figures under the weights computed here
 
     @property
     def costlier(self) -> bool:
         """Whether the recorded table costs more wrong decisions."""
-        wrong, case = self.here.figures.wrong, self.case
-        if self.plan.figures.wrong <= wrong:
+        case, wrong, recorded = self.case, self.here.figures.wrong, self.plan.figures.wrong
+        if recorded <= wrong:
             return False
         # The posterior is needed only here.
         few = (isinstance(case, LevelCase) or case.listed) and case.belief.weight.size <= MAX_EXACT_TUPLES
-        return self.plan.figures.wrong > wrong + (_COST_SLACK if few else _COST_SLACK_LARGE_POOLS)
+        return recorded > wrong + (_COST_SLACK if few else _COST_SLACK_LARGE_POOLS)
 
 
-def _replay(
-    case: Case, here: PaperPlan, recorded: PackedPolicy | None, raw: float, guarantee: Guarantee
-) -> _Replay:
-    """A recorded table, with its claim and its figures under the weights computed here."""
-    table, own = None if recorded is None else recorded.policy, here.policy
-    if recorded is None or table is None or not _has_shape(table, own):
-        return _Replay(case, here, None, here)
-    if _same_table(table, own):
-        return _Replay(case, here, recorded, here)
-    promised, bound = case.promised(guarantee.promise), here.figures.wrong - here.figures.gap
+def _plan_of_table(
+    case: Case, here: PaperPlan, recorded: PackedPolicy, raw: float, guarantee: Guarantee
+) -> PaperPlan:
+    """The plan with a recorded table in the place of the one planned here."""
+    promised, table = case.promised(guarantee.promise), recorded.policy
+    bound = here.figures.wrong - here.figures.gap
     numbers = expected_figures(promised.belief, table.accept, raw, sample=promised.sample, bound=bound)
-    plan = replace(here, packed=recorded, claim=claim(promised.belief, table), figures=numbers)
-    return _Replay(case, here, recorded, plan)
+    return replace(here, packed=recorded, claim=claim(promised.belief, table), figures=numbers)
 
 
 def _release_checks(
@@ -404,8 +398,9 @@ def _release_checks(
     advance: Callable[[int], None] | None,
 ) -> Iterator[Check]:
     """Makes one release again and compares it with its record."""
-    number, exact, replays = record.release, record.request.quota is not None, list[_Replay]()
+    number, exact = record.release, record.request.quota is not None
     name, tables = f"release {number}", past.tables(number)
+    missing, differ = 0, list[_OtherTable]()
     wrong_bar = conference.bar != record.bar and not _near_bar(record.bar, conference, exact=exact)
     cases = [replace(case, bar=track_level(record.bar, case.track)) for case in conference.cases]
     conference = replace(conference, bar=record.bar, cases=tuple(cases))
@@ -417,10 +412,16 @@ def _release_checks(
         return for_the_draw(truth, case, plan) if same else plan
 
     def replayed(part: Conference, guarantee: Guarantee) -> list[PaperPlan]:
+        nonlocal missing
         plans = plan_conference(part, guarantee, workers=workers, advance=advance, kept=kept)
-        for case, plan, raw in zip(part.cases, plans, part.raw_accept, strict=True):
-            replays.append(_replay(case, plan, tables.packed.get(case.paper), raw, guarantee))
-        return [replay.plan for replay in replays]
+        for place, (case, here, raw) in enumerate(zip(part.cases, plans, part.raw_accept, strict=True)):
+            recorded = tables.packed.get(case.paper)
+            if recorded is None or not _has_shape(recorded.policy, here.policy):
+                missing += 1
+            elif not _same_table(recorded.policy, here.policy):
+                plans[place] = _plan_of_table(case, here, recorded, raw, guarantee)
+                differ.append(_OtherTable(case, here, plans[place]))
+        return plans
 
     try:
         request = record.request.checked()
@@ -431,21 +432,20 @@ def _release_checks(
         # Nobody could have released this.
         yield Check(f"{name}: settings", 1, 1, str(error))
         return
-    missing = sum(replay.recorded is None for replay in replays)
     compared = _compare_records(record, made, past.key)
     compared["bar"] = [wrong_bar]
     compared["accept probabilities"].append(bool(missing) or set(tables) != set(made.policies))
     for what, wrong in compared.items():
         yield Check(f"{name}: {what}", len(wrong), sum(wrong))
     # A table that is the one planned here was certified under these limits when it was planned.
-    differ, papers = [replay for replay in replays if replay.plan is not replay.here], len(replays)
+    papers = len(made.policies)
     beyond = parallel_map(
         partial(_beyond_limits, guarantee=request.guarantee),
-        [(replay.case, replay.plan.packed, replay.here.packed_layout) for replay in differ],
+        [(other.case, other.plan.packed, other.here.packed_layout) for other in differ],
         workers=workers,
     )
     yield Check(f"{name}: limits of each table", papers, missing + sum(beyond))
-    costlier = sum(replay.costlier for replay in differ)
+    costlier = sum(other.costlier for other in differ)
     yield Check(f"{name}: tables as good as those planned here", papers, costlier)
     turned = tuple(_decided_otherwise_here(made, differ, past.key))
     note = f"{count(len(turned), 'decision')} would differ on this machine" if turned else ""
@@ -557,19 +557,19 @@ def _beyond_limits(job: tuple[Case, PackedPolicy, PackedLayout | None], guarante
     return not keeps_guarantee(belief, table.policy, limits, slack=_WEIGHT_SLACK)
 
 
-def _decided_otherwise_here(made: Draft, differ: Sequence[_Replay], key: Key) -> Iterator[str]:
+def _decided_otherwise_here(made: Draft, differ: Sequence[_OtherTable], key: Key) -> Iterator[str]:
     """The papers that the recorded coins decide otherwise under the tables planned here.
 
     At the true reviewers a table must decide as the one planned here does, however unlikely they are: another
     table of the same cost could have been chosen for its decision.
     """
     papers = {paper.paper: paper for paper in made.record.papers}
-    for replay in differ:
-        paper = papers[replay.case.paper]
+    for other in differ:
+        paper = papers[other.case.paper]
         facts = coin_facts(
             made.record.request, paper.release, paper.paper, paper.public, paper.reviewers, made.rows
         )
-        if draw(key, facts, replay.here.policy.probability(paper.secret)) != paper.accepted:
+        if draw(key, facts, other.here.policy.probability(paper.secret)) != paper.accepted:
             yield paper.paper
 
 

@@ -315,6 +315,10 @@ def instead(module: Any, name: str, value: Callable[[Any], Any]) -> Plant:
     return lambda patch: patch.setattr(module, name, value(getattr(module, name)))
 
 
+def private_word(paper: PaperRecord) -> str:
+    return "accept" if paper.accepted else "reject"
+
+
 fresh = count(1)
 CAUGHT |= {
     "coin_reused_across_papers": (without("paper"), coins_of_different_facts_differ),
@@ -387,7 +391,13 @@ CAUGHT |= {
         public_table_holds_decisions_only,
     ),
     "private_decisions_published": (
-        instead(decide_module, "decisions_text", lambda real: lambda papers, *_: real(papers)),
+        instead(
+            decide_module,
+            "decisions_text",
+            lambda real: (
+                lambda papers, shown: real(papers, replace(shown, decisions=list(map(private_word, papers))))
+            ),
+        ),
         lists_follow_from_the_private_decisions_alone,
     ),
     # Full calibration for the last places.
@@ -430,7 +440,7 @@ def second_toss_in_a_new_folder(patch: pytest.MonkeyPatch) -> None:
     real = ledger_module.read_ledger
 
     def forgetful(path: Path, key: Key) -> ledger_module.Ledger:
-        return replace(real(path, key), releases=(), last="")
+        return replace(real(path, key), releases=())
 
     for module in (ledger_module, decide_module):
         patch.setattr(module, "read_ledger", forgetful)

@@ -25,7 +25,6 @@ from blindcal.deciding.certificate import (
 from blindcal.deciding.decide import release, with_texts
 from blindcal.deciding.key import Key
 from blindcal.deciding.ledger import open_ledger
-from blindcal.deciding.record import PaperRecord
 from blindcal.planning import request as request_module
 from blindcal.planning.conference_plan import plan_conference
 from blindcal.planning.expected_errors import Figures, Standing
@@ -36,12 +35,10 @@ from small_conferences import loaded, small_conference
 
 
 def test_a_raw_tie_is_stated_as_a_tie_and_so_is_the_advice():
-    def record(paper: str, accepted: bool, raw: float) -> PaperRecord:
-        return PaperRecord(paper, 1, (), {}, (), 0, ("1", "2"), accepted, raw, {})
-
-    papers = [record("a", True, 0.5), record("b", False, 0.5), record("c", True, 1.0), record("d", True, 0.0)]
-    papers += [record("e", False, 1.0), record("f", False, 0.0)]
-    assert decisions_text(papers).splitlines()[1:] == [
+    papers = [replace(PAPER, paper=name) for name in "abcdef"]
+    words = ["accept", "reject", "accept", "accept", "reject", "reject"]
+    private = Listing(None, words, [""] * 6, (0.5, 0.5, 1.0, 0.0, 1.0, 0.0), ())
+    assert decisions_text(papers, private).splitlines()[1:] == [
         "a,accept,tie,tie: raise",
         "b,reject,tie,tie: lower",
         "c,accept,accept,leave",
@@ -52,12 +49,9 @@ def test_a_raw_tie_is_stated_as_a_tie_and_so_is_the_advice():
 
 
 def test_the_decisions_of_a_list_are_its_own_and_who_waits_is_not_accepted():
-    def record(paper: str, raw: float, track: str = "") -> PaperRecord:
-        return PaperRecord(paper, 1, (), {"track": track}, (), 0, ("1", "2"), True, raw, {})
-
     words, waiting = ["accept", "wait list", "reject", "wait list", "wait list"], ["", 1, "", 3, 2]
     raws = (0.0, 1.0, 0.5, 0.0, 0.5)
-    papers = [record(name, raw) for name, raw in zip("abcde", raws, strict=True)]
+    papers = [replace(PAPER, paper=name) for name in "abcde"]
     assert decisions_text(papers, Listing(Quota(1, 3), words, waiting, raws, ())).splitlines() == [
         "paper,decision,by_mean_score,advice,wait_list",
         "a,accept,reject,raise,",
@@ -67,7 +61,7 @@ def test_the_decisions_of_a_list_are_its_own_and_who_waits_is_not_accepted():
         "e,wait list,tie,tie: lower,2",
     ]
     nobody = Listing(Quota({"x": 1}), ["accept"], [""], [0.0], ())
-    assert decisions_text([record("a", 0.0, "x")], nobody).splitlines() == [
+    assert decisions_text([replace(papers[0], public={"track": "x"})], nobody).splitlines() == [
         "paper,decision,by_mean_score,advice,track",
         "a,accept,reject,raise,x",
     ]

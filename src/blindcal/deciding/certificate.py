@@ -32,7 +32,7 @@ from blindcal.io.atomic_files import to_jsonable
 from blindcal.io.tables import format_table
 from blindcal.planning.advice import advice, by_means
 from blindcal.planning.expected_errors import Figures, Standing, summary
-from blindcal.planning.ranking_and_wait_list import ACCEPT, REJECT, WAIT
+from blindcal.planning.ranking_and_wait_list import ACCEPT, WAIT
 from blindcal.planning.request import Quota
 from blindcal.policy.guarantee import LIMITS, Guarantee
 from blindcal.pools.candidates import OUTSIDER, union
@@ -46,60 +46,56 @@ UNBOUNDED = ("epsilon", "largest_factor")
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """The final list of a release that accepts an exact number of papers."""
+    """What a release says of its papers: their private decisions, or the final list by an exact number."""
 
-    quota: Quota  # how many papers are accepted, and how many wait
+    quota: Quota | None  # how many papers are accepted, and how many wait; None if no number was requested
     decisions: Sequence[str]  # the decision on each paper
     # The place of each paper on the wait list; empty for papers that are not on it
     waiting: Sequence[int | str]
-    raw: Sequence[float]  # whether mean scores would accept each paper if they accepted as many
-    figures: Sequence[Figures]  # the expectations of each paper under the list
+    # Whether mean scores would accept each paper; for an exact number, if they accepted as many
+    raw: Sequence[float]
+    figures: Sequence[Figures]  # the expectations of each paper
 
     def count(self, decision: str) -> int:
         """How many papers have this decision."""
         return list(self.decisions).count(decision)
 
 
-def decisions_text(papers: Sequence[PaperRecord], listing: Listing | None = None) -> str:
+def decisions_text(papers: Sequence[PaperRecord], listing: Listing) -> str:
     """The public table: decision, decision by mean scores, and the advice that leads from one to the other.
 
-    If there is a final list, its decisions stand there, with tracks and places on the wait list.
+    A list by an exact number has tracks and places on the wait list too.
     A new column is written here; `exporters.formats` reads the columns.
     """
-    decisions = [ACCEPT if p.accepted else REJECT for p in papers] if listing is None else listing.decisions
-    raw = [p.raw_accepted for p in papers] if listing is None else listing.raw
-    raws = [by_means(share) for share in raw]
+    raws = [by_means(share) for share in listing.raw]
     columns: dict[str, list[str] | list[int | str]] = {
         "paper": [p.paper for p in papers],
-        "decision": list(decisions),
+        "decision": list(listing.decisions),
         "by_mean_score": raws,
-        "advice": [advice(*pair) for pair in zip(decisions, raws, strict=True)],
+        "advice": [advice(*pair) for pair in zip(listing.decisions, raws, strict=True)],
     }
-    if listing is not None and any(p.public["track"] for p in papers):
+    if listing.quota is not None and any(p.public["track"] for p in papers):
         columns["track"] = [p.public["track"] for p in papers]
-    if listing is not None and WAIT in decisions:
+    if WAIT in listing.decisions:
         columns["wait_list"] = list(listing.waiting)
     return format_table(columns).decode()
 
 
-def certificate_text(record: Record, listing: Listing | None, key_fingerprint: str) -> str:
+def certificate_text(record: Record, listing: Listing, key_fingerprint: str) -> str:
     """The certificate: a function of scores, decisions and tables, and three numbers of the key.
 
     `public_certificate` says what of it is public.
     """
     request, papers, settings = record.request, record.papers, record.settings
-    guarantee = request.guarantee
-    claims, figures = [claim_of(paper) for paper in papers], [figures_of(paper) for paper in papers]
-    private = stated(summary(claims, figures), guarantee)
-    numbers = private if listing is None else stated(summary(claims, listing.figures), guarantee)
+    guarantee, claims = request.guarantee, [claim_of(paper) for paper in papers]
     since = [c for c, paper in zip(claims, papers, strict=True) if paper.earlier or paper.corrected]
     content: dict[str, Any] = {
-        **numbers,
+        **stated(summary(claims, listing.figures), guarantee),
         "format": CERTIFICATE_FORMAT,
         "reviews": sum(len(paper.public["scores"]) for paper in papers),
         "conference": record.conference,
         "release": record.release,
-        "accepted": sum(p.accepted for p in papers) if listing is None else listing.count(ACCEPT),
+        "accepted": listing.count(ACCEPT),
         "bar": record.bar,
         "better": request.better,
         "scores": record.scores,
@@ -107,7 +103,7 @@ def certificate_text(record: Record, listing: Listing | None, key_fingerprint: s
         "requested": {
             "accept_rate": settings["accept_rate"],
             "bar": settings["bar"],
-            **({"accept": None, "wait_list": None} if listing is None else vars(listing.quota)),
+            **({"accept": None, "wait_list": None} if listing.quota is None else vars(listing.quota)),
         },
         "scale": _scale(papers, request.better),
         "source": request.source,
@@ -126,10 +122,10 @@ def certificate_text(record: Record, listing: Listing | None, key_fingerprint: s
     if request.scale is not None:
         # How the calibration was moved to this year's scores, toward the better end.
         content["calibration_scale"] = dict(zip(("shift", "stretch"), request.scale, strict=True))
-    if listing is not None:
+    if listing.quota is not None:
+        private = stated(summary(claims, [figures_of(paper) for paper in papers]), guarantee)
         content["selection"] = {
-            "accept": listing.quota.accept,
-            "wait_list": listing.quota.wait_list,
+            **vars(listing.quota),
             "waiting": listing.count(WAIT),
             "expected_wrong_private": private["expected_wrong"],
         }

@@ -70,6 +70,7 @@ class ReleaseEntry:
     number: int  # number of the release, from 1
     conference: str  # name of the conference, the same for all releases of a key
     input: str  # stamp of the whole input, which recognizes the same input again
+    head: RecordHead  # the head of its record file
 
 
 @dataclass(frozen=True)
@@ -79,20 +80,28 @@ class Ledger:
     folder: Path  # the folder of the records
     key: Key  # the key that stamps them
     releases: tuple[ReleaseEntry, ...]  # oldest first
-    last: str = ""  # stamp of the latest head, to which the next is chained; empty before the first
     _records: dict[int, Record] = field(default_factory=dict, repr=False, compare=False)
     _tables: dict[int, PolicyTables] = field(default_factory=dict, repr=False, compare=False)
 
     def record(self, number: int) -> Record:
         """The record of the release of this number, checked against its head and its commitment."""
         if number not in self._records:
-            self._records[number] = self._read_record(self.releases[number - 1])
+            release = self.releases[number - 1]
+            try:
+                record = record_of(release.head.part("record"))
+            except (ValueError, TypeError, KeyError, AttributeError, OverflowError, StopIteration):
+                raise changed_record(release.head.path) from None
+            committed = input_commitment(self.key, release.conference, release.input)
+            identity = record.conference, record.release, record.commitment
+            if identity != (release.conference, number, committed):
+                raise changed_record(release.head.path)
+            self._records[number] = record
         return self._records[number]
 
     def tables(self, number: int) -> PolicyTables:
         """The tables that the release of this number sampled."""
         if number not in self._tables:
-            self._tables[number] = unpack(self._checked_head(self.releases[number - 1]).part("tables"))
+            self._tables[number] = unpack(self.releases[number - 1].head.part("tables"))
         return self._tables[number]
 
     def before(self, number: int) -> Ledger:
@@ -118,24 +127,6 @@ class Ledger:
             for paper in record.papers
             if paper.release == record.release
         }
-
-    def _read_record(self, release: ReleaseEntry) -> Record:
-        head = self._checked_head(release)
-        try:
-            record = record_of(head.part("record"))
-        except (ValueError, TypeError, KeyError, AttributeError, OverflowError, StopIteration):
-            raise changed_record(head.path) from None
-        committed = input_commitment(self.key, release.conference, release.input)
-        identity = record.conference, record.release, record.commitment
-        if identity != (release.conference, release.number, committed):
-            raise changed_record(head.path)
-        return record
-
-    def _checked_head(self, release: ReleaseEntry) -> RecordHead:
-        head = read_head(self.folder / record_name(release.number), self.key)
-        if _release_entry(head) != release:
-            raise changed_record(head.path)
-        return head
 
 
 def ledger_folder(key_path: StrPath) -> Path:
@@ -164,24 +155,16 @@ def read_ledger(key_path: StrPath, key: Key) -> Ledger:
     Only heads are read and checked against each other; the parts of a record are read when needed.
     """
     folder = ledger_folder(key_path)
-    chain = read_chain(folder, key, _KIND)
-    return Ledger(folder, key, tuple(map(_release_entry, chain)), chain[-1].stamp if chain else "")
+    return Ledger(folder, key, tuple(map(_release_entry, read_chain(folder, key, _KIND))))
 
 
 def commit(ledger: Ledger, record: Record, policies: PolicyTables, input_stamp: str) -> Ledger:
     """Writes the record of a release in one new file; an existing file must be the same release."""
-    entry = ReleaseEntry(len(ledger.releases) + 1, record.conference, input_stamp)
     parts = {"record": record_json(record), "tables": pack(policies)}
-    fields = {"coins": COIN_FORMAT, "conference": entry.conference, "input": entry.input}
-    head = full_head(ledger.key, _KIND, entry.number, ledger.last, fields, parts)
-    stamp, data = record_bytes(ledger.key, head, parts)
-    path = ledger.folder / record_name(entry.number)
-    make_folder(ledger.folder)
-    if not os.path.lexists(path):
-        write_bytes(path, data, confidential=True)
-    elif read_head(path, ledger.key).stamp != stamp:
-        raise RefusedError(f"{path} holds another release, and a recorded release is never replaced")
-    return Ledger(ledger.folder, ledger.key, (*ledger.releases, entry), stamp)
+    fields = {"coins": COIN_FORMAT, "conference": record.conference, "input": input_stamp}
+    chain = [release.head for release in ledger.releases]
+    head = append_record(ledger.folder, ledger.key, _KIND, chain, fields, parts)
+    return Ledger(ledger.folder, ledger.key, (*ledger.releases, _release_entry(head)))
 
 
 def _release_entry(head: RecordHead) -> ReleaseEntry:
@@ -191,7 +174,7 @@ def _release_entry(head: RecordHead) -> ReleaseEntry:
             "derives: use the version it was made with, or a later one"
         )
     fields = head.fields(_HEAD_FIELDS, ("record", "tables"))
-    return ReleaseEntry(head.head["counter"], fields["conference"], fields["input"])
+    return ReleaseEntry(head.head["counter"], fields["conference"], fields["input"], head)
 
 
 @dataclass(frozen=True)
@@ -233,15 +216,28 @@ def record_name(counter: int) -> str:
     return f"{counter:04d}.sealed"
 
 
-def full_head(
-    key: Key, kind: str, counter: int, previous: str, fields: Mapping[str, Any], parts: Mapping[str, bytes]
-) -> dict[str, Any]:
-    """A head with its own `fields`, its position in the chain and the description of its parts."""
+def append_record(
+    folder: Path,
+    key: Key,
+    kind: str,
+    chain: Sequence[RecordHead],
+    fields: Mapping[str, Any],
+    parts: Mapping[str, bytes],
+) -> RecordHead:
+    """Writes the record that follows a chain in one new file; an existing file must be the same record."""
     described = [
         {"name": name, "size": len(data), "sha256": sha256(data).hexdigest()} for name, data in parts.items()
     ]
+    counter, previous = len(chain) + 1, chain[-1].stamp if chain else ""
     position = {"kind": kind, "counter": counter, "previous": previous, "key_fingerprint": key.fingerprint}
-    return {**fields, **position, "parts": described}
+    stamp, data = record_bytes(key, {**fields, **position, "parts": described}, parts)
+    path = folder / record_name(counter)
+    make_folder(folder)
+    if not os.path.lexists(path):
+        write_bytes(path, data, confidential=True)
+    if (head := read_head(path, key)).stamp != stamp:
+        raise RefusedError(f"{path} holds another release, and a recorded release is never replaced")
+    return head
 
 
 def record_bytes(key: Key, head: Mapping[str, Any], parts: Mapping[str, bytes]) -> tuple[str, bytes]:

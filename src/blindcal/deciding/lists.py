@@ -60,16 +60,18 @@ def ranked_again(record: Record) -> Record:
     return replace(record, selection=ranked(record.papers, quota))
 
 
-def listing(record: Record) -> Listing | None:
-    """The final list of a release; None if the private decisions are published."""
-    quota, selection = record.request.quota, record.selection
+def listing(record: Record) -> Listing:
+    """The final list of a release; the private decisions if no number was requested."""
+    papers, quota, selection = record.papers, record.request.quota, record.selection
+    figures = [figures_of(paper) for paper in papers]
     if quota is None or selection is None:
-        return None
-    papers, cuts = record.papers, cuts_from_json(selection["cuts"])
+        private = [ACCEPT if paper.accepted else REJECT for paper in papers]
+        return Listing(None, private, [""] * len(papers), [paper.raw_accepted for paper in papers], figures)
+    cuts = cuts_from_json(selection["cuts"])
     ranks, tracks = [own_rank(paper) for paper in papers], [track_of(paper) for paper in papers]
     decisions = [list_decision(rank, cuts[track]) for rank, track in zip(ranks, tracks, strict=True)]
     figures = listed_figures(
-        [figures_of(paper) for paper in papers],
+        figures,
         [_ranks_by_decision(paper) for paper in papers],
         tracks,
         Counter(track for track, word in zip(tracks, decisions, strict=True) if word == ACCEPT),
@@ -198,8 +200,7 @@ def _with_wait_list(papers: Sequence[PaperRecord], words: Mapping[str, str], quo
 
 def _decisions_by_paper(record: Record) -> dict[str, str]:
     """The decision on each paper of a list."""
-    papers, final_list = [paper.paper for paper in record.papers], listing(record)
-    return {} if final_list is None else dict(zip(papers, final_list.decisions, strict=True))
+    return dict(zip((paper.paper for paper in record.papers), listing(record).decisions, strict=True))
 
 
 _PRINTED = (Column("paper", "id"), Column("decision", choices=(ACCEPT, WAIT, REJECT)))
