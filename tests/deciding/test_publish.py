@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from blindcal.deciding.certificate_fields import ASSUMED_WITHOUT_SCORES, public_table
+from blindcal.deciding.certificate_fields import ASSUMED, public_table
 from blindcal.deciding.decide import decide
 from blindcal.deciding.key import make_key
 from blindcal.errors import InputError, RefusedError
@@ -55,7 +55,7 @@ def test_published_files_hold_decisions_and_nothing_else_of_the_scores(tmp_path:
     assert content["scores"] == "confidential"
     assert content["selection"].keys() == {"accept", "wait_list", "waiting"}
     assert content["decided_again"] == {"corrected": 0}
-    assert content["assumptions"][:4] == [*ASSUMED_WITHOUT_SCORES]
+    assert content["assumptions"][:4] == [*ASSUMED["confidential"]]
     assert content["assumptions"][4:] == ["one_paper", "fixed", "uncovered", "one_place"]
     assert set(outcome.full_certificate) > {"success", "epsilon", "bar", "calibration_fit", "scale"}
     assert verify(inputs, tmp_path / "key", tmp_path / "out").agrees

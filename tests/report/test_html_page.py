@@ -14,12 +14,6 @@ pytest.importorskip("jinja2")
 
 from blindcal.deciding.certificate_fields import (
     ASSUMED,
-    ASSUMED_OF_A_FILE,
-    ASSUMED_OF_A_LIST,
-    ASSUMED_OF_EVIDENCE_LIST,
-    ASSUMED_OF_SCORES,
-    ASSUMED_OF_THIS_YEAR,
-    ASSUMED_WITHOUT_SCORES,
 )
 from blindcal.exporters.formats import DecidedPaper
 from blindcal.planning.guarantee_menu import MENU, Choice, Menu, with_chosen
@@ -258,7 +252,7 @@ EVIDENCE = {
     "source": "this-year",
     "guarantee": "odds",
     "limits": {"epsilon": 3.0},
-    "assumptions": [*ASSUMED_OF_THIS_YEAR],
+    "assumptions": [*ASSUMED["this-year"]],
 }
 
 
@@ -284,15 +278,14 @@ def test_letters_are_short_and_say_what_may_be_told(guarantee: Guarantee, scores
 
 
 def test_assumptions_say_first_what_they_are_about() -> None:
-    text = page(made(assumptions=[*ASSUMED, *ASSUMED_OF_A_LIST]))
+    text = page(made(assumptions=[*ASSUMED["past"], *ASSUMED["list"]]))
     for lead in ("Against whom", "What they know", "One paper at a time", "Fixed beforehand", "Not covered"):
         assert f"<strong>{lead}:</strong> " in text
     assert "<li>One place on the list depends on the private decisions on all papers." in text
 
 
 def test_every_assumption_has_a_sentence_and_says_which_limits_hold_without_scores() -> None:
-    evidence = (*ASSUMED_OF_THIS_YEAR, *ASSUMED_OF_A_FILE, *ASSUMED_OF_EVIDENCE_LIST, *ASSUMED_OF_SCORES)
-    names = [*ASSUMED, *ASSUMED_OF_A_LIST, *ASSUMED_WITHOUT_SCORES, *dict.fromkeys(evidence)]
+    names = [*dict.fromkeys(name for some in ASSUMED.values() for name in some)]
     assert {*ASSUMPTIONS} == {*names}
     told = dict(zip(names, assumptions_of(names, Guarantee("steady")), strict=True))
     assert all(text.endswith(".") and "{" not in text for text in told.values())

@@ -27,7 +27,7 @@ from blindcal.cli.options import (
 )
 from blindcal.cli.startup import interrupted, without_time_limit
 from blindcal.deciding.certificate import stated
-from blindcal.deciding.certificate_fields import ASSUMED, ASSUMED_OF_A_LIST, CONFIDENTIAL
+from blindcal.deciding.certificate_fields import ASSUMED, CONFIDENTIAL
 from blindcal.deciding.key import commitment_to_input, read_key
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import refuse_existing, refuse_published, write_bytes
@@ -248,7 +248,7 @@ def _write_page(out: Path, planned: Plan, answer: Answer, work: Work, *, hidden:
     exactly = {} if request.quota is None else {"selection": {"accept": request.accept}}
     requested = {"conference": request.conference, "guarantee": own.name, "limits": limits}
     requested |= {"scores": request.scores, "source": request.source}
-    assumed = [*ASSUMED, *(ASSUMED_OF_A_LIST if exactly else ())]
+    assumed = [*ASSUMED["past"], *(ASSUMED["list"] if exactly else ())]
     content = {**_plan_facts(answer, request, planned), **requested, **exactly, "assumptions": assumed}
     made = page(Report(content, survey=stands, menu=answer.menu, confidential=hidden))
     write_bytes(out, made.encode(), confidential=hidden)

@@ -16,14 +16,8 @@ from typing import Any
 from blindcal.certify.claims import SUMS, Claim
 from blindcal.certify.exact import CLAIM_DENOMINATOR
 from blindcal.deciding.certificate_fields import (
-    ASSUMED,
-    ASSUMED_OF_A_FILE,
-    ASSUMED_OF_A_LIST,
-    ASSUMED_OF_EVIDENCE_LIST,
-    ASSUMED_OF_SCORES,
-    ASSUMED_OF_THIS_YEAR,
     CERTIFICATE_FORMAT,
-    by_scores_alone,
+    assumptions,
     certificate_json,
     public_fields,
 )
@@ -36,7 +30,6 @@ from blindcal.planning.ranking_and_wait_list import ACCEPT, WAIT
 from blindcal.planning.request import Quota
 from blindcal.policy.guarantee import LIMITS, Guarantee
 from blindcal.pools.candidates import OUTSIDER, union
-from blindcal.posterior.this_year import EVIDENCE_FILE
 
 # Figures have nine decimals. Sums differ by far less than 1e-10 from one kind of machine to another.
 _DECIMALS, _MACHINES, _NOTHING = 10**9, Fraction(1, 10**10), 1e-12
@@ -133,19 +126,8 @@ def certificate_text(record: Record, listing: Listing, key_fingerprint: str) -> 
         # Nothing is stated of candidates, of whom there are none, and no error, since the scores cannot tell
         # how strict reviewers are: `plan` gives a range. So all that is left depends on no score.
         content = {name: value for name, value in public_fields(content).items() if name != "pools"}
-    content["assumptions"] = _assumed(content, calibrated=record.level_model is None)
+    content["assumptions"] = assumptions(content)
     return certificate_json(content)
-
-
-def _assumed(content: Mapping[str, Any], *, calibrated: bool) -> list[str]:
-    """What a certificate assumes; `calibrated`: whether reviewers were calibrated beforehand."""
-    listed = "selection" in content
-    if calibrated:
-        return [*ASSUMED, *(ASSUMED_OF_A_LIST if listed else ())]
-    if by_scores_alone(content):
-        return [*ASSUMED_OF_SCORES]
-    evidence = ASSUMED_OF_A_FILE if content["source"] == EVIDENCE_FILE else ASSUMED_OF_THIS_YEAR
-    return [*evidence, *(ASSUMED_OF_EVIDENCE_LIST if listed else ())]
 
 
 def _scale(papers: Sequence[PaperRecord], better: str) -> dict[str, Any]:

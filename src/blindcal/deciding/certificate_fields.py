@@ -24,29 +24,21 @@ from blindcal.policy.guarantee import LIMITS, NAMES, Limit
 
 CERTIFICATE_FORMAT = 1
 """The format of certificates: which fields they have, and what these mean."""
-ASSUMED = ("observer", "knowledge", "one_paper", "fixed", "uncovered")
-ASSUMED_OF_A_LIST = ("list", "one_place", "list_errors")
-ASSUMED_WITHOUT_SCORES = ("confidential", "observer_of_scores", "unseen", "repeated")
-ASSUMED_OF_THIS_YEAR = ("draws", "renaming", "links", "evidence_fixed", "strategy", "uncovered_evidence")
-ASSUMED_OF_A_FILE = ("draws", "outside_evidence", "evidence_fixed", "uncovered_evidence")
-ASSUMED_OF_EVIDENCE_LIST = ("place_of_evidence",)
-ASSUMED_OF_SCORES = ("scores_alone", "uncovered_evidence")
-"""What a certificate assumes, by name: always, if an exact number is accepted, if scores are confidential;
-if papers are decided by this year's evidence, or by that of another method; and by no evidence at all.
+ASSUMED: Mapping[str, tuple[str, ...]] = {
+    "past": ("observer", "knowledge", "one_paper", "fixed", "uncovered"),
+    "list": ("list", "one_place", "list_errors"),
+    "confidential": ("confidential", "observer_of_scores", "unseen", "repeated"),
+    "this-year": ("draws", "renaming", "links", "evidence_fixed", "strategy", "uncovered_evidence"),
+    "file": ("draws", "outside_evidence", "evidence_fixed", "uncovered_evidence"),
+    "list of evidence": ("place_of_evidence",),
+    "scores": ("scores_alone", "uncovered_evidence"),
+}
+"""What a certificate assumes, by name: by the source that decided papers, `scores` if it is neither a
+calibration nor evidence; if an exact number is accepted; if scores are confidential.
 
 `report.wording` has the sentences, so that words can change and certificates stay as they are.
 """
-_ASSUMPTIONS = dict.fromkeys(
-    (
-        *ASSUMED,
-        *ASSUMED_OF_A_LIST,
-        *ASSUMED_WITHOUT_SCORES,
-        *ASSUMED_OF_THIS_YEAR,
-        *ASSUMED_OF_A_FILE,
-        *ASSUMED_OF_EVIDENCE_LIST,
-        *ASSUMED_OF_SCORES,
-    )
-)
+_ASSUMPTIONS = dict.fromkeys(name for names in ASSUMED.values() for name in names)
 # Those that mention no figure: they stand if scores are confidential.
 _WITHOUT_FIGURES = ("one_paper", "one_place", "fixed", "uncovered")
 Content = Mapping[str, Any]
@@ -507,11 +499,19 @@ def _fields_without(content: Content, mark: str, fields: Sequence[Field]) -> dic
     }
 
 
+def assumptions(content: Content) -> list[str]:
+    """What a full certificate assumes."""
+    if by_scores_alone(content):
+        return [*ASSUMED["scores"]]
+    kind = "list" if content["source"] == "past" else "list of evidence"
+    return [*ASSUMED[content["source"]], *(ASSUMED[kind] if "selection" in content else ())]
+
+
 def assumptions_without_scores(names: Sequence[str]) -> list[str]:
     """What a certificate assumes for readers who do not see the scores."""
     if {"draws", "scores_alone"} & {*names}:
         return [*names]
-    return [*ASSUMED_WITHOUT_SCORES, *(name for name in names if name in _WITHOUT_FIGURES)]
+    return [*ASSUMED["confidential"], *(name for name in names if name in _WITHOUT_FIGURES)]
 
 
 def field_problems(
