@@ -210,7 +210,7 @@ def _outcome_batches(options: Sequence[int]) -> Iterator[Integers]:
         yield np.array(part, dtype=np.int64)
 
 
-def erasure_bound(views: Sequence[View], loads: Mapping[str, int], policy: str = "chosen") -> float:
+def erasure_bound(views: Sequence[View], loads: Mapping[str, int]) -> float:
     """An upper bound on how often a reviewer is named with all decisions together, mean over all reviews.
 
     It is for the stated prior and loads, by sums over all assignments. A table's accept chances are
@@ -219,7 +219,7 @@ def erasure_bound(views: Sequence[View], loads: Mapping[str, int], policy: str =
     also sees the decision on the paper itself (docs/explanation/theory.md).
     """
     made = network(views, loads, [view.weight for view in views])
-    accepts = [view.accept[policy] for view in views]
+    accepts = [view.accept["chosen"] for view in views]
     kappa = np.array([np.ptp(accept) for accept in accepts])
     scale = float(made.sums.masses([view.weight[:, None] for view in views])[0][0])
     # Of each paper: nothing is seen, or its draw of Bernoulli(q) is 1, or 0; `[draw, tuple]`.

@@ -18,7 +18,7 @@ from blindcal.adversaries.single_paper import (
     LINK,
     MEMBER,
     POLICIES,
-    QUESTIONS,
+    THREE_GUESSES,
     WHOLE,
     View,
     answers,
@@ -28,7 +28,6 @@ from blindcal.adversaries.single_paper import (
     links,
     rises,
 )
-from blindcal.checks import Array
 from blindcal.deciding.key import read_key
 from blindcal.deciding.ledger import Ledger, read_ledger
 from blindcal.deciding.paths import check_paths
@@ -37,6 +36,7 @@ from blindcal.deciding.record import Record
 from blindcal.errors import InputError
 from blindcal.io.tables import StrPath, data_frame
 from blindcal.planning.conference_plan import Plan
+from blindcal.pools.candidates import OUTSIDER
 from blindcal.reviews import original_scores
 
 SCORES = "scores and decisions"
@@ -160,37 +160,28 @@ def paper_findings(adversary: str, views: Sequence[View], policy: str) -> list[F
     """The questions about single papers, averaged: over reviews, over candidates of pools, over papers."""
     before = [answers(view, view.alone) for view in views]
     after = [answers(view, view.mass(policy)) for view in views]
+    tuples = np.array([np.inf if view.exact else len(view.rows) for view in views])
+    reviews = [len(view.scores) for view in views]
+    people = [sum(name != OUTSIDER for name in view.names) for view in views]
+    times_asked = {AUTHOR: reviews, THREE_GUESSES: reviews, MEMBER: people, WHOLE: [1] * len(views)}
     findings = []
-    for question in QUESTIONS:
-        weight = np.array([_times_asked(view, question) for view in views], dtype=np.float64)
+    for question, times in times_asked.items():
         alone, decided = (
             np.array([by_question[question] for by_question in side]) for side in (before, after)
         )
-        first, second = (float(np.average(part, weights=weight)) for part in (alone, decided))
-        error = _sampling_error(views, alone, decided, weight)
+        first, second = (float(np.average(part, weights=times)) for part in (alone, decided))
+        # Of papers with a sample of their tuples the variance is at most that of a binomial share.
+        variance = np.maximum(alone * (1.0 - alone), decided * (1.0 - decided)) / tuples
+        error = float(np.sqrt(((np.array(times) / sum(times)) ** 2 * variance).sum()))
         findings.append(Finding(adversary, question, policy, first, second, error))
     return findings
 
 
-def _times_asked(view: View, question: str) -> int:
-    """The number of times a question is asked about a paper."""
-    if question == WHOLE:
-        return 1
-    return sum(name != "*" for name in view.names) if question == MEMBER else len(view.scores)
-
-
-def _sampling_error(views: Sequence[View], alone: Array, decided: Array, weight: Array) -> float:
-    """An upper bound on the standard error from papers with sampled tuples: that of a binomial share."""
-    tuples = np.array([np.inf if view.exact else len(view.rows) for view in views])
-    variance = np.maximum(alone * (1.0 - alone), decided * (1.0 - decided)) / tuples
-    return float(np.sqrt(((weight / weight.sum()) ** 2 * variance).sum()))
-
-
-def exposures(views: Sequence[View], policy: str = "chosen", *, better: str = "high") -> tuple[Exposure, ...]:
-    """Every review, the most exposed first, ties by paper; scores on the scale of the reviews."""
+def exposures(views: Sequence[View], *, better: str = "high") -> tuple[Exposure, ...]:
+    """Every review under the chosen policy, the most exposed first; scores on the scale of the reviews."""
     reviews = []
     for view in views:
-        mass = view.mass(policy)
+        mass = view.mass("chosen")
         by_slot, before = authors(view, mass), authors(view, view.alone)[0].max(axis=1)
         after, worst = by_slot.max(axis=2).sum(axis=0), rises(view, mass).max(axis=0)
         for slot, guess in enumerate(by_slot[0].argmax(axis=1).tolist()):

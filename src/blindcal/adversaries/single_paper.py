@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from blindcal.certify.claims import Claim, claim
@@ -170,8 +169,6 @@ def released_view(case: PaperCase, accepted: bool) -> View:
 
 AUTHOR, THREE_GUESSES, MEMBER = "author", "three guesses", "reviewed at all"
 WHOLE, LINK = "whole tuple", "link"
-QUESTIONS = (AUTHOR, THREE_GUESSES, MEMBER, WHOLE)
-"""The reviewer of a review, in one guess or three; whether a person reviewed the paper; all its reviewers."""
 GUESSES = 3
 _GAMES_AT_ONCE = 1 << 22
 Adversary = Callable[[Belief, Policy], Integers]
@@ -346,21 +343,13 @@ def play(
     return Games(wins, games)
 
 
-def _divergence(joint: Array, alone: Array, chance: Array) -> Array:
-    """`joint * log2(joint / (alone*chance))`; 0 if the joint mass is 0."""
-    possible: NDArray[np.bool_] = joint > 0.0
-    given = np.divide(joint, alone, out=np.ones(joint.shape), where=possible)
-    # Two logarithms, because the product of two tiny probabilities may underflow to 0.
-    return np.asarray(joint * (np.log2(given) - np.log2(np.where(possible, chance, 1.0))))
-
-
 def authors(view: View, mass: Array) -> Array:
     """`[outcome, slot, candidate]`: P(outcome and this candidate wrote this review | scores)."""
     return _label_masses(view, mass)[..., 1:]
 
 
 def answers(view: View, mass: Array) -> dict[str, float]:
-    """The chance of a correct answer to each of `QUESTIONS`, mean over the paper's reviews or its pool."""
+    """The chance of a correct answer to each question about a paper, mean over its reviews or its pool."""
     by_slot = authors(view, mass)
     # A named person writes at most one review of a paper.
     chance, reviewed = mass.sum(axis=1), by_slot.sum(axis=1)
@@ -391,9 +380,11 @@ def bits_about_reviewer(view: View, mass: Array) -> float:
     For a published decision it is the information gained, `sum_y P(y|d) log2(P(y|d)/P(y))`.
     """
     joint, before = _label_masses(view, mass), _label_masses(view, view.alone)[0]
-    return max(
-        0.0, float(_divergence(joint, before, mass.sum(axis=1)[:, None, None]).sum(axis=(0, 2)).mean())
-    )
+    chance, possible = mass.sum(axis=1)[:, None, None], joint > 0.0
+    given = np.divide(joint, before, out=np.ones_like(joint), where=possible)
+    # Two logarithms, because the product of two tiny probabilities may underflow to 0.
+    divergence = joint * (np.log2(given) - np.log2(np.where(possible, chance, 1.0)))
+    return max(0.0, float(divergence.sum(axis=(0, 2)).mean()))
 
 
 def _label_masses(view: View, mass: Array) -> Array:

@@ -332,7 +332,10 @@ def this_year_findings(
     if every is None and reviews > MOST_WALKED and seen.lots.size:
         seen = told_all_but(seen, np.random.default_rng([seed, 4]).permutation(seen.lots)[:SAMPLED])
     offset = np.array([known[name] for name in seen.people])
-    told = "" if seen.told is None else told_in_words(seen)
+    told = ""
+    if seen.told is not None:
+        sampled = count(np.unique(seen.paper[seen.asked]).size, "paper")
+        told = f", and is told who wrote every review except those of a sample of {sampled} with random draws"
     findings, rises, apart = list[Finding](), list[float](), 0.0
     with progress("walking over assignments", 0 if every is not None else 2 * most) as advance:
         for adversary, own in ((NOTHING, None), (STRICTNESS, offset)):
@@ -357,12 +360,6 @@ def this_year_findings(
         exposures=_exposed_reviews(seen, counted, answers[AUTHOR], better),
         method="" if every is not None else WALKS.format(apart),
     )
-
-
-def told_in_words(seen: Observed) -> str:
-    """Which writers an observer is told."""
-    papers = count(np.unique(seen.paper[seen.asked]).size, "paper")
-    return f", and is told who wrote every review except those of a sample of {papers} with random draws"
 
 
 def _exposed_reviews(seen: Observed, counted: Integers, told: Answers, better: str) -> tuple[Exposure, ...]:
