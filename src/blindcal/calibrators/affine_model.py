@@ -302,14 +302,11 @@ def offsets(reviews: Reviews, *, sweeps: int = OFFSET_SWEEPS) -> Calibration:
 
 def hierarchical_quality(batch: Batch, *, sweeps: int = HIERARCHICAL_SWEEPS) -> tuple[Array, Array]:
     """Posterior mean and standard deviation of each quality by the model of `hierarchical`, in one chain."""
-    return _one_chain(batch, common_slope=False, sweeps=sweeps)
+    fit = fit_batch(batch, common_slope=False, sweeps=sweeps)
+    return fit.quality, fit.standard_error
 
 
-def offsets_quality(batch: Batch, *, sweeps: int = OFFSET_SWEEPS) -> tuple[Array, Array]:
+def offsets_quality(batch: Batch) -> tuple[Array, Array]:
     """Posterior mean and standard deviation of each quality by the model of `offsets`, in one chain."""
-    return _one_chain(batch, common_slope=True, sweeps=sweeps)
-
-
-def _one_chain(batch: Batch, *, common_slope: bool, sweeps: int) -> tuple[Array, Array]:
-    fit = fit_batch(batch, common_slope=common_slope, sweeps=sweeps)
+    fit = fit_batch(batch, common_slope=True, sweeps=OFFSET_SWEEPS)
     return fit.quality, fit.standard_error

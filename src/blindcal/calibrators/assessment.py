@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from blindcal.calibrators.affine_model import (
@@ -23,11 +22,12 @@ from blindcal.calibrators.affine_model import (
 )
 from blindcal.calibrators.gibbs import Batch, Spreads, copies, fit_batch, location_and_scale
 from blindcal.calibrators.results import batch_of, raw_quality
-from blindcal.checks import Array, roundoff, strictly_within, within
+from blindcal.checks import Array, Integers, roundoff, strictly_within, within
 from blindcal.compute.mcmc import positive_normal
 from blindcal.errors import InputError
 from blindcal.fitting.diagnostics import Estimate, credible_interval
 from blindcal.io.tables import data_frame
+from blindcal.reviewers.base import Booleans
 from blindcal.reviews import Reviews
 
 _PREDICTION_SEED, _PREDICTION_SWEEPS, _PREDICTION_DRAWS = 20250103, 600, 200
@@ -43,7 +43,7 @@ class Change:
     high: float  # the upper end
 
 
-def left_out(batch: Batch, rng: np.random.Generator) -> NDArray[np.bool_]:
+def left_out(batch: Batch, rng: np.random.Generator) -> Booleans:
     """A random review of each paper that has three, unless its reviewer would keep fewer than two."""
     order = rng.permutation(batch.score.size)
     able = (batch.per_paper() >= 3)[batch.paper] & (batch.per_reviewer() >= 3)[batch.reviewer]
@@ -58,7 +58,7 @@ def left_out(batch: Batch, rng: np.random.Generator) -> NDArray[np.bool_]:
     return out
 
 
-def change(squares: Array, plain: Array, paper: NDArray[np.int64]) -> Change:
+def change(squares: Array, plain: Array, paper: Integers) -> Change:
     """The error of predictions with these squared errors, against those of the raw means.
 
     Several left-out scores of one paper are averaged first. The standard error of the ratio is by the delta
@@ -84,7 +84,11 @@ def prediction_changes(batch: Batch, repeats: int) -> dict[str, Change]:
     repeat, row = np.nonzero(out)
     if np.unique(batch.paper[row]).size < 2:
         return {}
-    rest, paper, reviewer = _batch_without(batch, out), batch.paper[row], batch.reviewer[row]
+    many, stay = copies(batch, batch.score, repeats), ~out.ravel()
+    rest = Batch(
+        many.paper[stay], many.reviewer[stay], many.score[stay], many.paper_group, many.reviewer_group
+    )
+    paper, reviewer = batch.paper[row], batch.reviewer[row]
     i, j = paper + repeat * batch.papers, reviewer + repeat * batch.reviewers
     plain, _ = raw_quality(rest)
     predicted = {"raw": plain[i], "shrunk": shrunk_means(rest)[i]}
@@ -108,13 +112,6 @@ def shrunk_means(batch: Batch) -> Array:
     weight = between / np.maximum(between + error**2, np.finfo(float).tiny)
     shrunk: Array = middle + weight * (mean - middle)
     return shrunk
-
-
-def _batch_without(batch: Batch, out: NDArray[np.bool_]) -> Batch:
-    """One copy of the batch for each row of `out`, those reviews left out."""
-    many, stay = copies(batch, batch.score, len(out)), ~out.ravel()
-    rows = (many.paper[stay], many.reviewer[stay], many.score[stay])
-    return Batch(*rows, many.paper_group, many.reviewer_group)
 
 
 Verdict = Literal["worth it", "worth it with history", "not worth it", "unclear"]

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import log_ndtr
 
 from blindcal.checks import Array, Integers, numbers
@@ -25,6 +25,7 @@ from blindcal.compute.mcmc import (
     positive_normal_score,
 )
 from blindcal.errors import InputError
+from blindcal.reviewers.base import Booleans
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +125,6 @@ def _conference_of_each(name: str, value: ArrayLike | None, size: int) -> Intege
         raise InputError(f"{name} must name the conference of each of {size}, found shape {group.shape}")
     return group
 
-
-Booleans = NDArray[np.bool_]
 
 SEED = 20250101  # of the chain's own generator: the same data always give the same numbers
 

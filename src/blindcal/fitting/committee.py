@@ -12,7 +12,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import product, starmap
 from typing import NamedTuple
 
 from blindcal.errors import InputError, Problem
@@ -288,23 +288,23 @@ def _likeliest_members(
             if _PROFILE.fullmatch(old):
                 found = {member for member in found if not _PROFILE.fullmatch(member)}
             if why == "initials":
-                found = {member for member in found if _may_be_one(known[old].spelled, known[member].spelled)}
+                found = {
+                    member
+                    for member in found
+                    if any(starmap(_abbreviates, product(known[old].spelled, known[member].spelled)))
+                }
             if found:
                 near[old] = why, found
     return near
 
 
-def _may_be_one(names: Iterable[str], others: Iterable[str]) -> bool:
-    return any(_abbreviates(name.split(), other.split()) for name, other in product(names, others))
-
-
-def _abbreviates(one: Sequence[str], other: Sequence[str]) -> bool:
+def _abbreviates(one: str, other: str) -> bool:
     """Whether two names differ only by initials, and by middle names that one leaves out.
 
-    >>> _abbreviates(["k", "godel"], ["kurt", "f", "godel"]), _abbreviates(["ada", "king"], ["anne", "king"])
+    >>> _abbreviates("k godel", "kurt f godel"), _abbreviates("ada king", "anne king")
     (True, False)
     """
-    short, long = sorted((one, other), key=len)
+    short, long = sorted((one.split(), other.split()), key=len)
     middle = iter(long[1:-1])
     return (
         short[-1] == long[-1]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.special import ndtri
 
-from blindcal.checks import Array, Integers
+from blindcal.checks import Array
 from blindcal.compute.mcmc import ess_bulk, ess_tail, rhat
 from blindcal.fitting.gibbs import TRACES, Moments, parameters
 from blindcal.fitting.history import History, PastConference, build_history, score_moments
@@ -151,7 +151,8 @@ def diagnose(
     asked: Sequence[str] = (),
 ) -> FitDiagnostics:
     """What there is to say about a fit that is for these people; `asked` are questions to the chair."""
-    traces = moments.traces
+    variances, persistence = moments.traces[:, :-1], moments.traces[:, -1]
+    shares = variances / variances.sum(axis=1, keepdims=True)
     known = dict(zip(history.reviewers, parameters(moments.reviewers).T, strict=True))
     rows = {name: known[name] for name in people if name in known}
     anyone = parameters(moments.anyone)
@@ -159,8 +160,8 @@ def diagnose(
     named = ["not given" if level != level else f"{level:g}" for level in history.levels]
     bend, offsets = mean_score_skewness(history), np.stack([chain.offsets for chain in chains])
     checks = FitDiagnostics(
-        shares=variance_shares(traces),
-        persistence=credible_interval(traces[:, TRACES.index("persistence")]),
+        shares=dict(zip(TRACES[:-1], map(credible_interval, shares.T), strict=True)),
+        persistence=credible_interval(persistence),
         levels={} if len(named) == 1 else dict(sorted(zip(named, moments.levels.tolist(), strict=True))),
         bend=bend,
         bent=bool(bend.low > 0.0 or bend.high < 0.0) and abs(bend.value) > _MIN_SKEW,
@@ -175,12 +176,6 @@ def diagnose(
         notes=(),
     )
     return replace(checks, notes=(*asked, *_diagnostic_notes(checks, history)))
-
-
-def variance_shares(traces: Array) -> dict[str, Estimate]:
-    """Each source's share of the variance of a score."""
-    parts = traces[:, :4] / traces[:, :4].sum(axis=1, keepdims=True)
-    return {name: credible_interval(part) for name, part in zip(TRACES[:4], parts.T, strict=True)}
 
 
 def credible_interval(draws: Array) -> Estimate:
@@ -336,22 +331,17 @@ def forecast_last_conference(past: PastConference, earlier: History, moments: Mo
         "fitted": last.score - _predict_scores(last, standardize(fitted)),
     }
     squares = {name: error[seen] ** 2 for name, error in errors.items()}
-    gain, gain_se = _error_reduction(squares, last.paper[seen])
     roots = {name: float(np.sqrt(square.mean())) for name, square in squares.items()}
-    return Forecast(past.name, int(seen.sum()), **roots, gain=gain, gain_se=gain_se)
+    # The share of the mean square error that the fit takes off, and its standard error over papers.
+    base, saved = float(squares["population"].mean()), squares["population"] - squares["fitted"]
+    sums = np.bincount(np.unique(last.paper[seen], return_inverse=True)[1], saved - saved.mean())
+    error = float(np.sqrt((sums**2).sum())) / saved.size
+    return Forecast(
+        past.name, int(seen.sum()), **roots, gain=float(saved.mean()) / base, gain_se=error / base
+    )
 
 
 def _predict_scores(last: History, rows: Array) -> Array:
     """Each score from the others of its paper: `slope * E[quality | others] + offset`."""
     quality, _ = leave_one_out_quality(last, rows)
     return np.asarray(rows[0, last.reviewer] * quality + rows[1, last.reviewer])
-
-
-def _error_reduction(squares: Mapping[str, Array], paper: Integers) -> tuple[float, float]:
-    """Share of the mean square error that the fit takes off, and its standard error over papers."""
-    base = float(squares["population"].mean())
-    saved = squares["population"] - squares["fitted"]
-    groups = np.unique(paper, return_inverse=True)[1]
-    sums = np.bincount(groups, saved - saved.mean())
-    error = float(np.sqrt((sums**2).sum())) / saved.size
-    return float(saved.mean()) / base, error / base

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from functools import partialmethod
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from blindcal.checks import Array, Integers
@@ -27,11 +26,10 @@ from blindcal.fitting.received_sums import SharedSums, StackedSums, stack_sums
 from blindcal.io.cells import count, natural_sorted, number_text
 from blindcal.io.tables import input_error
 from blindcal.posterior.reuse_guard import Fingerprint, fingerprint
+from blindcal.reviewers.base import Booleans
 from blindcal.reviewers.calibration import Scale
 from blindcal.reviewers.rounded import grid_cells
 from blindcal.reviews import Reviews, check_better, encode_ids, infer_grid
-
-Booleans = NDArray[np.bool_]
 
 # A calibration is moved to this year's scale no further than this: beyond, it is probably for another scale.
 MAX_SHIFT, MAX_STRETCH = 1.0, 1.5

@@ -151,10 +151,6 @@ class StackedSums:
         """The variance of one person's differences."""
         return np.maximum(self.variance - self.gain**2 * _OFFSET_VARIANCE, _MIN_WITHIN * self.variance)
 
-    def variances(self, load: Array) -> Array:
-        """The variance of each sum of this many differences, its noise with it."""
-        return np.asarray(self.noise + load * self.within)
-
 
 def stack_sums(shared: Sequence[SharedSums], visit: Integers) -> StackedSums:
     """Rows of all conferences that shared something, in the order of `visit`."""
@@ -213,5 +209,5 @@ def draw_loads(gathered: StackedSums, offset: Array, rng: np.random.Generator) -
 
 def as_regression(gathered: StackedSums, load: Array) -> tuple[Array, Array]:
     """(x, y) so that `y = x offset + N(0, 1)` for each row, given how many reviews it rests on."""
-    sd = np.sqrt(gathered.variances(load))
+    sd = np.sqrt(gathered.noise + load * gathered.within)
     return np.asarray(load * gathered.gain / sd), np.asarray((gathered.total - load * gathered.mean) / sd)

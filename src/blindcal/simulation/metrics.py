@@ -60,7 +60,8 @@ def messy_middle_error(truth: ArrayLike, estimate: ArrayLike) -> Array:
     true, estimated = _paired_rankings(truth, estimate)
     papers = true.shape[-1]
     first, cut, last = middle(papers)
-    position = _positions_from_best(true)
+    # 0 for the best paper, 1 for the next; ties by place.
+    position = np.argsort(np.argsort(-true, axis=-1, kind="stable"), axis=-1)
     wrong = np.where(position < cut, 1 - _chance_in_best(estimated, cut), _chance_in_best(estimated, cut))
     return np.asarray((wrong * ((position >= first) & (position < last))).sum(axis=-1) / (last - first))
 
@@ -77,26 +78,14 @@ def _paired_rankings(truth: ArrayLike, estimate: ArrayLike) -> tuple[Array, Arra
         raise InputError(
             f"two rankings of the same 2 or more papers are needed, found {true.shape}, {estimated.shape}"
         )
-    dimensions = max(true.ndim, estimated.ndim)
-    return _with_dimensions(true, dimensions), _with_dimensions(estimated, dimensions)
-
-
-def _with_dimensions(value: Array, dimensions: int) -> Array:
-    return value.reshape((1,) * (dimensions - value.ndim) + value.shape)
+    more = estimated.ndim - true.ndim
+    return true[(None,) * max(more, 0)], estimated[(None,) * max(-more, 0)]
 
 
 def _sign_ahead(value: Array, lag: int) -> NDArray[np.int8]:
     """`sign(value[i + lag] - value[i])`, without the underflow or overflow of a difference."""
     ahead, behind = value[lag:], value[:-lag]
     return (ahead > behind).view(np.int8) - (ahead < behind).view(np.int8)
-
-
-def _positions_from_best(value: Array) -> NDArray[np.intp]:
-    """0 for the largest value, 1 for the next; ties by position."""
-    order = np.argsort(-value, axis=-1, kind="stable")
-    position = np.empty_like(order)
-    np.put_along_axis(position, order, np.arange(value.shape[-1]), axis=-1)
-    return position
 
 
 def _chance_in_best(estimate: Array, k: int) -> Array:

@@ -147,7 +147,9 @@ _ByRule = dict[str, Array]
 def _by_reviewers(plan: Plan, reviewers: Mapping[str, Sequence[str]]) -> tuple[_ByRule, _ByRule]:
     """By rule, each paper's chance of being accepted and the share of its reviewers who are named."""
     cases = [case for case in plan.conference.cases if isinstance(case, PaperCase)]
-    views, rows = planned_views(plan), [_true_positions(case, reviewers[case.paper]) for case in cases]
+    views = planned_views(plan)
+    # The true reviewers as positions in the pool, lowest score first.
+    rows = [np.array([case.candidates.index(who) for who in reviewers[case.paper]]) for case in cases]
     true = [
         _accept_by_rule(case, paper, view, row)
         for case, paper, view, row in zip(cases, plan.papers, views, rows, strict=True)
@@ -181,12 +183,6 @@ def _columns_by_rule(rows: Sequence[Mapping[str, float]]) -> _ByRule:
 
 def _standard_error(values: Array) -> float:
     return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else float("nan")
-
-
-def _true_positions(case: PaperCase, reviewers: Sequence[str]) -> Integers:
-    """The true reviewers as positions in the pool, lowest score first."""
-    index_of = {name: index for index, name in enumerate(case.candidates)}
-    return np.array([index_of[name] for name in reviewers])
 
 
 def _accept_by_rule(case: PaperCase, paper: PaperPlan, view: View, row: Integers) -> dict[str, float]:
