@@ -1008,6 +1008,12 @@ def test_evidence_from_elsewhere_decides_is_amended_and_verified(place: Path) ->
     succeed("verify", "icx")
 
 
+def test_a_committee_that_came_along_answers_how_many_people_reviewed(exports: Path) -> None:
+    question = "people: not set"
+    assert question in succeed("new", "asked", *options(exports, "reviews")).out
+    assert question not in succeed("new", "listed", *options(exports, "reviews", "committee")).out
+
+
 @every_export
 def test_new_reads_every_export_as_import_does(export: Export, place: Path) -> None:
     _, path, *words = export.arguments

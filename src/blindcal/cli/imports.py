@@ -526,4 +526,5 @@ def _print_open(folder: Path, made: CreatedFolder) -> None:
             "  past: not set, so these reviews calibrate themselves; "
             f"`blindcal import {folder} FILE --as past` brings past reviews, which gain more"
         )
-        say("  people: not set; how many people reviewed, by the committee's list?")
+        if "committee" not in settings:
+            say("  people: not set; how many people reviewed, by the committee's list?")
