@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from blindcal.importers import MAX_EXPORT
 from small_conferences import Rows, SmallConference
 
 if TYPE_CHECKING:  # the core's tests read this file too, without FastAPI
@@ -113,16 +112,14 @@ class Client:
 
 
 @contextmanager
-def served(
-    home: Path, folder: Path | None = None, *, limit: int = MAX_EXPORT
-) -> Iterator[tuple[Client, Session, Listening]]:
+def served(home: Path, folder: Path | None = None) -> Iterator[tuple[Client, Session, Listening]]:
     """A session in a folder, and a client of its server."""
     from blindcal.app.server import running
     from blindcal.app.session import Session
 
     desk = Session(home, folder)
     try:
-        with running(desk, limit=limit) as found:
+        with running(desk) as found:
             yield Client(found.port, found.token), desk, found
     finally:
         desk.close()

@@ -18,6 +18,7 @@ pytest.importorskip("jinja2")
 pytest.importorskip("typer")
 
 from app_clients import ATTACK, Client, attacked, served, text_of
+from blindcal.app import routes
 from blindcal.app.pages import TABS
 from blindcal.app.routes import ACTIONS
 from blindcal.app.session import Session
@@ -41,8 +42,9 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def both(home: Path) -> Iterator[tuple[Client, Session]]:
-    with served(home, limit=LIMIT) as (client, desk, _):
+def both(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Client, Session]]:
+    monkeypatch.setattr(routes, "MAX_EXPORT", LIMIT)
+    with served(home) as (client, desk, _):
         yield client, desk
 
 

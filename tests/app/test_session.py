@@ -58,7 +58,7 @@ def bring(session: Session, small: SmallConference = SMALL) -> None:
 
 def wait(session: Session) -> None:
     assert session.job is not None
-    session.job.wait(120.0)
+    session.job.join(120.0)
     if session.error is not None:
         raise session.error
 
@@ -546,7 +546,7 @@ def test_a_job_tells_its_steps_and_hands_over_its_result() -> None:
     state = job.state
     assert (state.work, state.done, state.steps, state.running) == ("weighing 4 papers", 2, 4, True)
     halfway.set()
-    job.wait(30.0)
+    job.join(30.0)
     assert told == [("found", None)]
     assert (job.state.done, job.state.running, job.state.canceled) == (4, False, False)
 
@@ -572,7 +572,7 @@ def test_an_error_is_handed_over() -> None:
 
     job = Job("job", work, lambda result, error: told.append(error))
     job.start()
-    job.wait(30.0)
+    job.join(30.0)
     assert (told, job.state.running) == ([failure], False)
 
 
@@ -601,7 +601,7 @@ def test_a_canceled_job_stops_at_its_next_step(before: bool) -> None:
         job.cancel()
         assert job.state.canceled
         go.set()
-    job.wait(30.0)
+    job.join(30.0)
     assert isinstance(told[0], CanceledError)
     assert len(done) == (0 if before else 1)
 

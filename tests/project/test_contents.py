@@ -10,6 +10,7 @@ import pytest
 
 from blindcal.errors import InputError
 from blindcal.importers import import_reviews
+from blindcal.importers.normalize import Imported
 from blindcal.importers.raw_export import Choices
 from blindcal.io.tables import format_table
 from blindcal.project.contents import (
@@ -17,7 +18,6 @@ from blindcal.project.contents import (
     Source,
     check_scores,
     file_kind,
-    import_past,
     read_contents,
     score_remarks,
 )
@@ -45,13 +45,23 @@ def test_past_years_whose_files_have_one_name_go_by_their_folders(tmp_path: Path
         read_contents([Source(past[0], "past", "_old")], Choices())
 
 
-def test_a_past_table_of_ours_needs_no_choices() -> None:
+def test_a_past_table_of_ours_needs_no_choices(tmp_path: Path) -> None:
     """What `blindcal import` wrote last year is read, whatever this year's export is called."""
     choices = Choices(score_field="OveMer", best_first=("A", "B"))
-    table = b"Paper,reviewer,score\n1,a,3\n2,a,2\n"
-    assert import_past(table, "x.csv", choices).reviews.score.tolist() == [3.0, 2.0]
-    export = b"paper,title,email,OveMer,RevExp\n1,T,a@x.org,3,1\n2,T,a@x.org,2,2\n"
-    assert import_past(export, "x.csv", Choices(score_field="RevExp")).score_field == "RevExp"
+    tables = {
+        "ours": "Paper,reviewer,score\n1,a,3\n2,a,2\n",
+        "export": "paper,title,email,OveMer,RevExp\n1,T,a@x.org,3,1\n2,T,a@x.org,2,2\n",
+    }
+    for name, text in tables.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+
+    def read(name: str, choices: Choices) -> Imported:
+        past = read_contents([Source(tmp_path / f"{name}.csv", "past")], choices)[0].past[name]
+        assert isinstance(past, Imported)
+        return past
+
+    assert read("ours", choices).reviews.score.tolist() == [3.0, 2.0]
+    assert read("export", Choices(score_field="RevExp")).score_field == "RevExp"
 
 
 def with_panels(place: Path, wrong: dict[int, float]) -> tuple[FolderContents, FolderContents]:

@@ -48,13 +48,10 @@ _TEMPLATES = templates()
 router = APIRouter()
 
 
-def make_app(session: Session, token: str, *, limit: int = MAX_EXPORT) -> FastAPI:
-    """The application behind the guard; its pages are about one session.
-
-    Every address begins with the `token`. An uploaded file has at most `limit` bytes.
-    """
+def make_app(session: Session, token: str) -> FastAPI:
+    """The application behind the guard; its pages are about one session, and addresses begin with `token`."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    app.state.session, app.state.base, app.state.limit = session, f"/{token}", limit
+    app.state.session, app.state.base = session, f"/{token}"
     app.include_router(router, prefix=app.state.base)
 
     @app.exception_handler(RequestValidationError)
@@ -173,7 +170,7 @@ async def upload(request: Request, kind: Literal["files", "tables"], name: str) 
     """A file that comes in."""
     session = _session(request)
     store = session.staging if kind == "files" else session.tables
-    with _refusals_as_text(), store.incoming(name, request.app.state.limit) as write:
+    with _refusals_as_text(), store.incoming(name, MAX_EXPORT) as write:
         async for chunk in request.stream():
             write(chunk)
     await run_in_threadpool(session.uploaded)

@@ -20,13 +20,11 @@ from blindcal.app.guard import ADMITTED, Guard, new_token
 from blindcal.app.routes import make_app
 from blindcal.app.session import Session
 from blindcal.errors import InputError
-from blindcal.importers import MAX_EXPORT
 from blindcal.io.atomic_files import write_bytes
 
 HOST = "127.0.0.1"
 PATIENCE = 5.0
 """Within this many seconds a connection must have sent the head of a request that is admitted."""
-_PAUSE = 0.01
 
 
 class _Connection(H11Protocol):
@@ -77,11 +75,8 @@ class Listening:
         self.socket.close()
 
 
-def listen(session: Session, port: int = 0, *, limit: int = MAX_EXPORT) -> Listening:
-    """Listen on a `port` of 127.0.0.1, or on any free one if it is 0.
-
-    Pages are about the `session`; an uploaded file has at most `limit` bytes.
-    """
+def listen(session: Session, port: int = 0) -> Listening:
+    """Listen on a `port` of 127.0.0.1, or on any free one if it is 0; pages are about the `session`."""
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -93,7 +88,7 @@ def listen(session: Session, port: int = 0, *, limit: int = MAX_EXPORT) -> Liste
         why = error.strerror if isinstance(error, OSError) else "there is no such port"
         raise InputError(f"`port` {port} cannot be used: {why}") from None
     token = new_token()
-    guard = Guard(make_app(session, token, limit=limit), token, int(bound.getsockname()[1]))
+    guard = Guard(make_app(session, token), token, int(bound.getsockname()[1]))
     # What a log would say is nobody's business: requests have the token in them.
     logging.getLogger("uvicorn").addHandler(logging.NullHandler())
     logging.getLogger("uvicorn").propagate = False
@@ -114,14 +109,14 @@ def listen(session: Session, port: int = 0, *, limit: int = MAX_EXPORT) -> Liste
 
 
 @contextmanager
-def running(session: Session, port: int = 0, *, limit: int = MAX_EXPORT) -> Iterator[Listening]:
+def running(session: Session) -> Iterator[Listening]:
     """Listen as `listen` does, and answer in a thread until the block ends."""
-    listening = listen(session, port, limit=limit)
+    listening = listen(session)
     thread = Thread(target=listening.run, name="server", daemon=True)
     thread.start()
     try:
         while not listening.server.started and thread.is_alive():
-            sleep(_PAUSE)
+            sleep(0.01)
         yield listening
     finally:
         listening.server.should_exit = True

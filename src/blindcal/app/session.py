@@ -177,8 +177,8 @@ class JobState(NamedTuple):
     canceled: bool  # whether it was asked to stop
 
 
-class Job:
-    """Work that runs in a thread of its own, under a `name` that people read.
+class Job(Thread):
+    """Work in a thread of its own, called by a `label` that people read.
 
     It reports its steps through the library's own hook for progress; that is also where a canceled job stops,
     just as an interrupted command does.
@@ -186,23 +186,16 @@ class Job:
     """
 
     def __init__(
-        self, name: str, work: Callable[[Progress], Any], finish: Callable[[Any, BaseException | None], None]
+        self, label: str, work: Callable[[Progress], Any], finish: Callable[[Any, BaseException | None], None]
     ) -> None:
+        super().__init__(name="job", daemon=True)
         self._work, self._finish, self._canceled = work, finish, Event()
         # What is done, steps done, steps in all, since when: replaced at once, so that no page mixes two.
-        self._progress = (name, 0, 0, monotonic())
-        self._thread = Thread(target=self._run, name="job", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
+        self._progress = (label, 0, 0, monotonic())
 
     def cancel(self) -> None:
         """Ask it to stop; it does at its next step."""
         self._canceled.set()
-
-    def wait(self, seconds: float | None = None) -> None:
-        """Until it is over."""
-        self._thread.join(seconds)
 
     @property
     def state(self) -> JobState:
@@ -210,7 +203,7 @@ class Job:
         spent = monotonic() - began
         seconds = spent * (steps - done) / done if done else 0.0
         left = f"about {max(1, round(seconds)):,} s left" if done and spent > 1.0 else ""
-        return JobState(work, done, steps, left, self._thread.is_alive(), self._canceled.is_set())
+        return JobState(work, done, steps, left, self.is_alive(), self._canceled.is_set())
 
     @contextmanager
     def progress(self, work: str, steps: int) -> Iterator[Callable[[int], None]]:
@@ -231,7 +224,8 @@ class Job:
         if self._canceled.is_set():
             raise CanceledError
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        """What the thread does, once it is started."""
         try:
             self._check()
             result = self._work(self.progress)
@@ -268,7 +262,7 @@ class Session:
         """End what runs, and remove what is private to this session."""
         if self.job is not None:
             self.job.cancel()
-            self.job.wait(10.0)
+            self.job.join(10.0)
         self._held.close()
 
     # Opening.

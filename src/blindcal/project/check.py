@@ -65,14 +65,13 @@ def verify_folder(
     """
     check_calibrated(folder)
     past, record = latest(key_of(folder, key), folder.text("conference"))
-    out = Path(folder.text("out")) if folder.text("out") else None
-    if folder.numbered and out is not None:
-        out = release_folder(out, record.release)
-        if not out.is_dir():
-            raise InputError(
-                f"release {record.release} is recorded, and there is no folder {out}: if the run that made "
-                "it was interrupted, run the same command again (nothing is drawn twice)"
-            )
+    place = folder.text("out")
+    out = release_folder(place, record.release, folder.numbered) if place else None
+    if folder.numbered and out is not None and not out.is_dir():
+        raise InputError(
+            f"release {record.release} is recorded, and there is no folder {out}: if the run that made it "
+            "was interrupted, run the same command again (nothing is drawn twice)"
+        )
     with folder_inputs(folder, record.grid) as inputs:
         verification = verify_latest(
             inputs,

@@ -39,8 +39,7 @@ from blindcal.io.cells import number_text
 from blindcal.io.tables import format_table, input_error
 from blindcal.pools.candidates import papers_in, pools_of, refuse_other_papers
 from blindcal.posterior.conference import read_reviewers
-from blindcal.posterior.reuse_guard import Fingerprint, fingerprint_of_reviews, fit_record_path
-from blindcal.posterior.this_year import read_evidence
+from blindcal.posterior.reuse_guard import fit_record_path
 from blindcal.project.settings import Folder, parse_grid
 from blindcal.reviews import Reviews, infer_grid
 
@@ -289,22 +288,18 @@ def _read_past(path: Path, choices: Choices) -> Imported | Path:
     That is so if it has the sums that a conference shared, or several conferences in one table.
     """
     data = read_bytes(path, MAX_EXPORT)
-    if has_share_statement(path) or {*_OWN_COLUMNS, "conference"} <= _header_names(data):
+    header = data[:1_000].partition(b"\n")[0].decode(errors="replace")
+    names = {name.strip().casefold() for name in header.split(",")}
+    if has_share_statement(path) or {*_OWN_COLUMNS, "conference"} <= names:
         past_table(path)
         return path
-    return import_past(data, str(path), choices)
-
-
-def import_past(data: bytes, file: str, choices: Choices) -> Imported:
-    """A past conference, read like this year's; a table that `blindcal import` wrote needs no choices.
-
-    The form may have had another field then: what the scores were taken from is said for each year.
-    """
-    own = _OWN_COLUMNS <= _header_names(data) <= {*FIELDS, "conference"}
+    # A table that `blindcal import` wrote needs no choices.
+    own = _OWN_COLUMNS <= names <= {*FIELDS}
     try:
-        return import_reviews(data, file, Choices(people=choices.people) if own else choices)
+        return import_reviews(data, str(path), Choices(people=choices.people) if own else choices)
     except MissingFieldError:
-        return import_reviews(data, file, replace(choices, score_field=None))
+        # The form may have had another field then: what the scores were taken from is said for each year.
+        return import_reviews(data, str(path), replace(choices, score_field=None))
 
 
 def past_table(past: Imported | Path) -> Reviews | SharedSums:
@@ -312,11 +307,6 @@ def past_table(past: Imported | Path) -> Reviews | SharedSums:
     if isinstance(past, Imported):
         return past.reviews
     return read_shared_sums(past) if has_share_statement(past) else Reviews.read(past)
-
-
-def _header_names(data: bytes) -> set[str]:
-    header = data[:1_000].partition(b"\n")[0].decode(errors="replace")
-    return {name.strip().casefold() for name in header.split(",")}
 
 
 def _past_names(years: Sequence[Source]) -> list[str]:
@@ -336,12 +326,6 @@ def _past_names(years: Sequence[Source]) -> list[str]:
             "rename the file"
         )
     return names
-
-
-def past_footprints(contents: FolderContents) -> list[Fingerprint]:
-    """The digests of past reviews by which they are told from this year's."""
-    reviews = contents.past_reviews
-    return [replace(fingerprint_of_reviews(past), conference=name) for name, past in reviews.items()]
 
 
 def left_out(
@@ -386,12 +370,6 @@ def check_files(contents: FolderContents) -> None:
         read_titles(files["titles"])
     if "pools" in files:
         pools_of(files["pools"], () if imported is None else imported.reviews.papers, known)
-
-
-def check_evidence(contents: FolderContents, reviews: Reviews, withdrawn: Collection[str]) -> None:
-    """Refuse evidence of another method that does not list each of these papers once, and no other."""
-    if "evidence" in contents.files:
-        read_evidence(contents.files["evidence"], reviews.without(withdrawn), withdrawn)
 
 
 def refuse_other_lists(contents: FolderContents, conflicts: object, papers: Collection[str]) -> None:

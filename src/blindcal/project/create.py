@@ -34,7 +34,7 @@ from blindcal.planning.request import WHOLE, Quota, known_readers, shares
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import paper_tracks, read_reviewers
 from blindcal.private_sharing import shared_folder
-from blindcal.project.contents import INPUTS, FolderContents, Source, check_sources, file_of
+from blindcal.project.contents import INPUTS, Source, check_sources, file_of
 from blindcal.project.fit import FitWork, FolderFit, fit_folder
 from blindcal.project.imports import CALIBRATED, FolderImport, read_import, write_import
 from blindcal.project.paths import copied_remarks
@@ -112,14 +112,16 @@ def create_folder(
         _check_brought(brought, wishes)
         write_import(empty, brought)
         filled = read_folder(staged)
-        fit, remarks = None, [*brought.remarks, *_order_remarks(brought.contents)]
+        fit, remarks = None, [*brought.remarks]
+        if (in_order := in_year_order(brought.contents.past)) != [*brought.contents.past]:
+            remarks.append(f"past conferences were put in the order of their years: {', '.join(in_order)}")
         if brought.contents.imported is not None and brought.contents.past:
             try:
                 fit = fit_folder(filled, **work)
             except MirroredError as error:
                 remarks.append(f"there is no calibration yet: {error}. Then `blindcal fit {folder}`")
         remarks += [*_stray_remarks(filled, brought, fit), *copied_remarks(folder, key)]
-        secret = read_key(key) if key.exists() else new_key(key)
+        secret = read_key(key) if key.exists() else make_key(key)
     refusals = tuple(map(named, brought.refusals))
     brought = replace(brought, remarks=tuple(map(named, remarks)), refusals=refusals)
     if fit is not None:
@@ -211,12 +213,6 @@ def _check_brought(brought: FolderImport, wishes: InitialSettings) -> None:
     shares(quota, [track if quota.tracks else WHOLE for track in tracks.values()])
 
 
-def _order_remarks(contents: FolderContents) -> list[str]:
-    in_order = in_year_order(contents.past)
-    told = f"past conferences were put in the order of their years: {', '.join(in_order)}"
-    return [told] if in_order != [*contents.past] else []
-
-
 def _stray_remarks(folder: Folder, brought: FolderImport, fit: FolderFit | None) -> list[str]:
     """Rows of a given list of pools or conflicts that are about nobody or nothing known."""
     contents = brought.contents
@@ -238,27 +234,16 @@ def key_beside(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.key")
 
 
-def new_key(path: Path) -> Key:
-    """A new key in the file `path`; refused if a key was there, or was lost."""
-    refuse_lost(path)
-    return make_key(path)
-
-
-def refuse_lost(path: Path) -> None:
-    """Refuse a `path` without a key if a folder of its releases lies beside it: the key was lost."""
-    for folder, what in ((ledger_folder(path), "decisions"), (shared_folder(path), "shared sums")):
-        if os.path.lexists(folder) and not os.path.lexists(path):
-            raise RefusedError(
-                f"{folder} holds {what} of a key that is missing: restore that key from its backup, or "
-                "use another name for the new key of another conference"
-            )
-
-
 def check_key(key: Path, folder: Path) -> None:
-    """Refuse a `key` in the `folder`, and one that could not be used, before any file is read."""
+    """Refuse a `key` in the `folder`, and one that was lost or could not be used, before any file is read."""
     if Path(os.path.realpath(folder)) in Path(os.path.realpath(key)).parents:
         raise InputError("`key` must not lie in the folder: packing the folder would pack the key")
-    refuse_lost(key)
+    for kept, what in ((ledger_folder(key), "decisions"), (shared_folder(key), "shared sums")):
+        if os.path.lexists(kept) and not os.path.lexists(key):
+            raise RefusedError(
+                f"{kept} holds {what} of a key that is missing: restore that key from its backup, or "
+                "use another name for the new key of another conference"
+            )
     if key.exists():
         refuse_other_conference(read_ledger(key, read_key(key)), folder.name)
     elif not key.parent.is_dir():

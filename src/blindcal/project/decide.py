@@ -70,9 +70,5 @@ def decide_folder(
             distinct_papers=folder.settings.get("distinct-papers") is True,
             **work,
         )
-    return FolderRelease(outcome, _release_path(folder, outcome.record.release))
-
-
-def _release_path(folder: Folder, release: int) -> Path:
-    out = Path(folder.required("out"))
-    return release_folder(out, release) if folder.numbered else out
+    public = release_folder(folder.required("out"), outcome.record.release, folder.numbered)
+    return FolderRelease(outcome, public)

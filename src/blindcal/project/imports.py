@@ -58,12 +58,10 @@ from blindcal.project.contents import (
     INPUTS,
     FolderContents,
     Source,
-    check_evidence,
     check_files,
     check_scores,
     file_of,
     left_out,
-    past_footprints,
     read_contents,
     refuse_other_lists,
     score_remarks,
@@ -116,9 +114,9 @@ def read_import(
     `codes`: a table of codes that replace reviewers' ids; people in it keep theirs.
     """
     contents, remarks = _contents_for(folder, sources, choices)
-    coding = None if codes is None else _Coding.read(codes)
-    if coding is not None:
-        contents = coding.applied(contents)
+    known, names = None, dict[str, str]()
+    if codes is not None:
+        contents, known, names = _coded_contents(contents, codes)
     imported = contents.imported
     this_year = folder_reviews(folder) if imported is None else imported.reviews
     settings: dict[str, Value] = {}
@@ -134,8 +132,7 @@ def read_import(
         if "pools" not in contents.files and not contents.conflicts:
             own = folder.text("pools")
             refuse_other_papers(own, papers_in(own) if os.path.isfile(own) else (), this_year.papers)
-        pasts = [*_kept_fingerprints(folder, contents), *past_footprints(contents)]
-        remarks += (*reuse_warnings(pasts, this_year),)
+        remarks += (*reuse_warnings(_past_fingerprints(folder, contents), this_year),)
     statuses = {**({} if imported is None else imported.withdrawn), **_statuses(sources, this_year)}
     papers = () if this_year is None else this_year.papers
     if statuses or imported is not None:
@@ -150,7 +147,6 @@ def read_import(
     settings |= {name: value for name, value in named.items() if not _is_set_already(folder, name, value)}
     written = {name: target for name, target in places.items() if name not in unchanged}
     looked, refusals = _plan_checks(folder, contents, this_year, sources, {**folder.withdrawn, **withdrawn})
-    known, names = (None, {}) if coding is None else (coding.codes, coding.names)
     remarks = (*remarks, *looked)
     return FolderImport(
         tuple(sources), contents, written, settings, withdrawn, known, names, remarks, refusals
@@ -182,14 +178,12 @@ def input_settings(places: Mapping[str, str], past: Sequence[str] = ()) -> dict[
 
 def _statuses(sources: Sequence[Source], reviews: Reviews | None) -> dict[str, str]:
     """What a list of submissions says became of papers that have reviews."""
-    statuses = dict[str, str]()
-    for source in (source for source in sources if source.kind == "statuses"):
-        if reviews is None:
-            raise InputError(f"{source.path} says what became of papers: import it once reviews are in")
-        statuses |= read_statuses(open_export(read_bytes(source.path, MAX_EXPORT), str(source.path)))
-    return {
-        paper: statuses[paper] for paper in (() if reviews is None else reviews.papers) if paper in statuses
-    }
+    if not (file := file_of(sources, "statuses")):
+        return {}
+    if reviews is None:
+        raise InputError(f"{file} says what became of papers: import it once reviews are in")
+    statuses = read_statuses(open_export(read_bytes(file, MAX_EXPORT), file))
+    return {paper: statuses[paper] for paper in reviews.papers if paper in statuses}
 
 
 def papers_of(text: str) -> list[str]:
@@ -307,37 +301,35 @@ def _contents_for(
     return contents, remarks
 
 
-@dataclass
-class _Coding:
-    """Codes in place of reviewers' ids: those of a table, and new ones for everyone else."""
+def _coded_contents(
+    contents: FolderContents, table: Path
+) -> tuple[FolderContents, dict[str, str], dict[str, str]]:
+    """The contents with codes in place of reviewers' ids, and the code and the name of everyone.
 
-    codes: dict[str, str]
-    names: dict[str, str]
-
-    @classmethod
-    def read(cls, path: Path) -> _Coding:
-        there = path.exists()
-        return cls(read_codes(read_bytes(path), str(path)), read_names(path)) if there else cls({}, {})
-
-    def applied(self, contents: FolderContents) -> FolderContents:
-        if plain := [name for name in ("pools", "reviewers", "same") if name in contents.files]:
-            raise InputError(f"--codes cannot be given for {plain[0]}: the ids in that file stay as they are")
-        past = {name: export for name, export in contents.past.items() if isinstance(export, Imported)}
-        if len(past) < len(contents.past):
-            raise InputError("--codes needs a table of reviews for each past conference")
-        exports = [*past.values(), *([contents.imported] if contents.imported else [])]
-        for listed in (*(export.committee for export in exports), contents.committee):
-            self.names |= {who: name for who, name in listed.items() if name}
-        self.codes |= new_codes([*contents.committee, *(who for _, who in contents.conflicts)], self.codes)
-        for export in exports:
-            self.codes |= coded(export, self.codes)[1]
-        return replace(
-            contents,
-            imported=coded(contents.imported, self.codes)[0] if contents.imported else None,
-            past={name: coded(export, self.codes)[0] for name, export in past.items()},
-            committee={self.codes[who]: "" for who in contents.committee},
-            conflicts=sorted((paper, self.codes[who]) for paper, who in contents.conflicts),
-        )
+    Codes are those of the `table`, if it is there, and new ones for everyone else.
+    """
+    if plain := [name for name in ("pools", "reviewers", "same") if name in contents.files]:
+        raise InputError(f"--codes cannot be given for {plain[0]}: the ids in that file stay as they are")
+    past = {name: export for name, export in contents.past.items() if isinstance(export, Imported)}
+    if len(past) < len(contents.past):
+        raise InputError("--codes needs a table of reviews for each past conference")
+    codes, names = dict[str, str](), dict[str, str]()
+    if table.exists():
+        codes, names = read_codes(read_bytes(table), str(table)), read_names(table)
+    exports = [*past.values(), *([contents.imported] if contents.imported else [])]
+    for listed in (*(export.committee for export in exports), contents.committee):
+        names |= {who: name for who, name in listed.items() if name}
+    codes |= new_codes([*contents.committee, *(who for _, who in contents.conflicts)], codes)
+    for export in exports:
+        codes |= coded(export, codes)[1]
+    in_codes = replace(
+        contents,
+        imported=coded(contents.imported, codes)[0] if contents.imported else None,
+        past={name: coded(export, codes)[0] for name, export in past.items()},
+        committee={codes[who]: "" for who in contents.committee},
+        conflicts=sorted((paper, codes[who]) for paper, who in contents.conflicts),
+    )
+    return in_codes, codes, names
 
 
 def _write_codes(path: Path, codes: Mapping[str, str], names: Mapping[str, str]) -> None:
@@ -354,14 +346,12 @@ def folder_reviews(folder: Folder) -> Reviews | None:
     return Reviews.read(folder.text("reviews"), grid=folder.grid)
 
 
-def _kept_fingerprints(folder: Folder, contents: FolderContents) -> list[Fingerprint]:
-    """The digests of the past reviews that the folder has and that stay."""
-    kept = [path for path in map(Path, folder.past) if path.stem not in contents.past]
-    return [
-        replace(fingerprint_of_reviews(Reviews.read(path)), conference=path.stem)
-        for path in kept
-        if path.exists() and not has_share_statement(path)
-    ]
+def _past_fingerprints(folder: Folder, contents: FolderContents) -> list[Fingerprint]:
+    """The digests of past reviews: those that the folder has and that stay, and those brought."""
+    kept = [path for path in map(Path, folder.past) if path.stem not in contents.past and path.exists()]
+    past = {path.stem: Reviews.read(path) for path in kept if not has_share_statement(path)}
+    past |= contents.past_reviews
+    return [replace(fingerprint_of_reviews(reviews), conference=name) for name, reviews in past.items()]
 
 
 def _folder_relative(folder: Folder, path: str) -> str:
@@ -375,23 +365,21 @@ def _file_places(folder: Folder, data: Mapping[str, bytes]) -> tuple[dict[str, s
     places, unchanged = dict[str, str](), set[str]()
     for table in [name for name in data if name.endswith(".csv")]:
         # What lies beside a table goes where it goes.
-        ends = [name.removeprefix(table) for name in data if name == table or name.startswith(f"{table}.")]
-
-        def same(target: str, table: str = table, ends: Sequence[str] = ends, free: bool = False) -> bool:
-            paths = {folder.path / f"{target}{end}": data[f"{table}{end}"] for end in ends}
-            return all(
-                read_bytes(path) == content if os.path.lexists(path) else free
-                for path, content in paths.items()
-            )
-
-        current, plain = _current_file(folder, table), f"{INPUTS}/{table}"
-        if current is not None and same(current):
+        files = {name: data[name] for name in data if name == table or name.startswith(f"{table}.")}
+        current, target = _current_file(folder, table), f"{INPUTS}/{table}"
+        if current is not None and _holds(folder.path / current, table, files):
             target = current
-            unchanged |= {f"{table}{end}" for end in ends}
-        else:
-            target = plain if same(plain, free=True) else free_place(folder.path, table)
-        places |= {f"{table}{end}": f"{target}{end}" for end in ends}
+            unchanged |= files.keys()
+        elif not _holds(folder.path / target, table, files, free=True):
+            target = free_place(folder.path, table)
+        places |= {name: f"{target}{name.removeprefix(table)}" for name in files}
     return places, unchanged
+
+
+def _holds(target: Path, table: str, files: Mapping[str, bytes], *, free: bool = False) -> bool:
+    """Whether a `target` for a `table` and the files beside it has their bytes, or is `free` to take them."""
+    paths = {Path(f"{target}{name.removeprefix(table)}"): data for name, data in files.items()}
+    return all(read_bytes(path) == data if os.path.lexists(path) else free for path, data in paths.items())
 
 
 def _current_file(folder: Folder, table: str) -> str | None:
@@ -466,7 +454,7 @@ def _evidence_remarks(
             raise InputError(
                 f"{folder.path} has no reviews yet: evidence must list each of their papers once"
             )
-        check_evidence(contents, reviews, withdrawn)
+        read_evidence(contents.files["evidence"], reviews.without(withdrawn), withdrawn)
         unused = "past reviews and reviewers are not used while `evidence` is set"
         return (OUTSIDE_EVIDENCE, *([unused] if folder.past or "reviewers" in folder.settings else []))
     own = folder.text("evidence")

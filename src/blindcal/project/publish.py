@@ -202,16 +202,17 @@ def _gone_remarks(folder: Folder, papers: Sequence[DecidedPaper], to: str) -> tu
     """A remark on papers that a release of the folder accepted and this list does not have."""
     if not folder.text("out") or not FORMATS[to].upload:
         return ()
-    folders = [seen.path.parent for seen in published_in(folder.text("out"))]
-    releases = [read_decided(release) for release in folders if table_of(release)]
+    releases = _decided_releases(folder)
     accepted = [paper.paper for release in releases for paper in release if paper.decision == DECISIONS[0]]
     gone = [paper for paper in dict.fromkeys(accepted) if paper not in {other.paper for other in papers}]
     named = f"accepted by a release and not in this list: {', '.join(gone)}. {_TAKE_BACK}"
     return (named,) if gone else ()
 
 
-def _first_papers(papers: Sequence[str]) -> str:
-    return ", ".join(papers[:_MOST_NAMED]) + (", ..." if len(papers) > _MOST_NAMED else "")
+def _decided_releases(folder: Folder) -> list[tuple[DecidedPaper, ...]]:
+    """The papers of each release of a folder that published a table, oldest first."""
+    published = [seen.path.parent for seen in published_in(folder.text("out"))]
+    return [read_decided(release) for release in published if table_of(release)]
 
 
 # How many papers a remark names.
@@ -263,9 +264,10 @@ def report_release(
         with folder_inputs(folder) as inputs:
             record = read_record(release, secret) if secret is not None and secret.exists() else None
             if record is not None and (others := other_reviews(record, inputs.reviews)):
+                named = ", ".join([*others[:_MOST_NAMED], *(["..."] if len(others) > _MOST_NAMED else [])])
                 raise InputError(
                     f"{inputs.sources.reviews}: the scores of {count(len(others), 'paper')} are not those "
-                    f"that were decided ({_first_papers(others)}): put them back, or take them in by "
+                    f"that were decided ({named}): put them back, or take them in by "
                     "`decide` with `amend` and `reason`"
                 )
             if isinstance(inputs, Inputs):
@@ -295,12 +297,11 @@ def folder_papers(folder: Folder, key: Path | None = None) -> PaperTable:
     """The table of papers of a folder's latest release, for chairs alone; it names no reviewer."""
     record = read_record(release_of(folder), key_of(folder, key))
     titles = folder.text("titles")
-    published = [seen.path.parent for seen in published_in(folder.text("out"))]
     return paper_table(
         record,
         titles=read_titles(titles) if titles else {},
         by_hand=folder.overridden,
-        releases=[read_decided(release) for release in published if table_of(release)],
+        releases=_decided_releases(folder),
     )
 
 

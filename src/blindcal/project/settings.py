@@ -397,6 +397,8 @@ def folder_request(folder: Folder, *, yes_leak: bool = False) -> Request:
     limits = {name: text for name, text in stated.items() if named != "public" or name not in unused}
     guarantee = checked_consent(_guarantee(named, limits), yes_leak=yes_leak)
     rate, bar = (float(text) if (text := folder.text(name)) else None for name in ("accept-rate", "bar"))
+    if (people := folder.text("people")) and not re.fullmatch(r"[1-9][0-9]{0,8}", people):
+        raise InputError(f"`people` must be a whole number of at least 1, found {people!r}")
     request = Request(
         guarantee,
         folder.text("conference"),
@@ -407,7 +409,7 @@ def folder_request(folder: Folder, *, yes_leak: bool = False) -> Request:
         parse_paper_counts("`wait_list`", folder.text("wait-list") or None) or 0,
         source=source,
         strictness_share=float(folder.text("strictness-share") or SHARE),
-        people=_people_count(folder.text("people")),
+        people=int(people) if people else None,
         release=folder.text("release"),
     ).checked()
     needed = {PAST: ("reviewers", "pools"), EVIDENCE_FILE: ("evidence",)}
@@ -415,13 +417,6 @@ def folder_request(folder: Folder, *, yes_leak: bool = False) -> Request:
         folder.required(name)
     parse_grid(folder.text("grid") or None)
     return replace(request, scores=known_readers(folder.text("scores")))
-
-
-def _people_count(text: str) -> int | None:
-    """The number of people that a setting gives; None if it is not set."""
-    if text and not re.fullmatch(r"[1-9][0-9]{0,8}", text):
-        raise InputError(f"`people` must be a whole number of at least 1, found {text!r}")
-    return int(text) if text else None
 
 
 WITHOUT_HISTORY = "odds"
