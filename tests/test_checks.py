@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import blindcal as bc
-from blindcal.checks import nearly_within, nonnegative, numbers, positive, strictly_within, within
+from blindcal.checks import nonnegative, numbers, positive, strictly_within, within
 from blindcal.errors import InputError
 
 BELOW_0, ABOVE_0 = math.nextafter(0.0, -1.0), math.nextafter(0.0, 1.0)
@@ -21,7 +21,7 @@ ENDS: dict[str, tuple[Callable[[object], object], list[float], list[float]]] = {
     "nonnegative": (lambda x: nonnegative("x", x), [0.0, -0.0, ABOVE_0], [BELOW_0]),
     "within": (lambda x: within("x", x, 0.0, 1.0), [0.0, 0.5, 1.0], [BELOW_0, ABOVE_1]),
     "strictly": (lambda x: strictly_within("x", x, 0.0, 1.0), [ABOVE_0, BELOW_1], [0.0, 1.0]),
-    "nearly": (lambda x: nearly_within("x", x, 0.0, 1.0, 0.25), [-0.25, 0.5, 1.25], [-0.2500001, 1.2500001]),
+    "nearly": (lambda x: within("x", x, 0.0, 1.0, 0.25), [-0.25, 0.5, 1.25], [-0.2500001, 1.2500001]),
 }
 
 

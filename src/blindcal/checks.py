@@ -41,13 +41,7 @@ def nonnegative(name: str, value: ArrayLike) -> Array:
     return require_all(name, array, array >= 0, "must be at least 0")
 
 
-def within(name: str, value: ArrayLike, low: float, high: float) -> Array:
-    """Finite numbers in [low, high]."""
-    array = numbers(name, value)
-    return require_all(name, array, (array >= low) & (array <= high), f"must lie in [{low:g}, {high:g}]")
-
-
-def nearly_within(name: str, value: ArrayLike, low: float, high: float, slack: float) -> Array:
+def within(name: str, value: ArrayLike, low: float, high: float, slack: float = 0.0) -> Array:
     """Finite numbers in [low, high], or `slack` beyond it, as computed ones may be."""
     array = numbers(name, value)
     good = (array >= low - slack) & (array <= high + slack)

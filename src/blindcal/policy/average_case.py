@@ -15,7 +15,7 @@ import scipy
 from numpy.typing import ArrayLike
 from scipy.special import erf, erfinv
 
-from blindcal.checks import Array, nearly_within, numbers, strictly_within, within
+from blindcal.checks import Array, numbers, strictly_within, within
 from blindcal.errors import InputError
 from blindcal.io.tables import data_frame
 from blindcal.policy.budget import at_price, check_achievable
@@ -117,7 +117,7 @@ class AverageFrontier:
         if (conference_error is None) == (adversary_error is None):
             raise InputError("give one of conference_error and adversary_error")
         if conference_error is not None:
-            allowed = float(nearly_within("conference_error", conference_error, 0.0, 1.0, _SLACK))
+            allowed = float(within("conference_error", conference_error, 0.0, 1.0, _SLACK))
             check_achievable("conference", allowed, allowed < self.least_error - _SLACK, self.least_error)
             return self._spend(0, allowed - self.least_error)
         target = float(within("adversary_error", adversary_error or 0.0, 0.0, 1.0))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blindcal.checks import Array, nearly_within, nonnegative, within
+from blindcal.checks import Array, nonnegative, within
 from blindcal.errors import InputError
 from blindcal.io.cells import number_text
 from blindcal.io.tables import data_frame, long_frame
@@ -132,7 +132,7 @@ def allocate(
         raise InputError("give one of conference_limit and adversary_limit")
     chains = _checked_chains(conference_error, adversary_error, weights)
     if conference_limit is not None:
-        limit = float(nearly_within("conference_limit", conference_limit, 0.0, 1.0, _SLACK))
+        limit = float(within("conference_limit", conference_limit, 0.0, 1.0, _SLACK))
         least = chains.least(0)
         check_achievable("conference", limit, limit < least - _SLACK, least)
         return chains.spend(0, limit - least)

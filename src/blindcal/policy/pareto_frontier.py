@@ -20,7 +20,6 @@ from blindcal.checks import (
     Array,
     Integers,
     check_type,
-    nearly_within,
     nonnegative,
     require_all,
     strictly_within,
@@ -423,7 +422,7 @@ def _interpolated(point: Array, chain: Array, values: Array) -> Array:
 
 def _broadcast_request(name: str, value: ArrayLike, chain: Array) -> Array:
     """A request in [0, 1], broadcast to the instances."""
-    request = nearly_within(name, value, 0.0, 1.0, _FEASIBLE)
+    request = within(name, value, 0.0, 1.0, _FEASIBLE)
     try:
         return np.broadcast_to(request, np.broadcast_shapes(request.shape, chain.shape[:-1]))
     except ValueError:

@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from hashlib import sha256
 
 import numpy as np
 from scipy.special import ndtr
@@ -34,7 +33,7 @@ from blindcal.compute.parallel import Workers, parallel_map
 from blindcal.errors import InputError
 from blindcal.pools.candidates import shared_part
 from blindcal.pools.prior import candidate_seats, tuple_count
-from blindcal.posterior.paper import PaperCase
+from blindcal.posterior.paper import PaperCase, public_rng
 from blindcal.posterior.tuple_weights import (
     UNWEIGHABLE,
     GaussianSites,
@@ -267,8 +266,7 @@ def _sampled_tuples(case: PaperCase, sites: GaussianSites) -> tuple[Integers, Ar
     # The log probability of each score, whoever wrote the others.
     score = sites.constant - 0.5 * (np.log1p(sites.gain**2) + sites.gap**2 / (1.0 + sites.gain**2))
     # Not by the paper's id: papers of one kind are weighed once.
-    seed = sha256(repr(case.scores).encode()).digest()
-    rng = np.random.default_rng(np.frombuffer(seed, dtype=np.uint32))
+    rng = public_rng(case.scores)
     rows, log_chance = np.full((SAMPLED_TUPLES, reviews), -1), np.zeros(SAMPLED_TUPLES)
     for who in np.flatnonzero(sure):
         where, chance = _draw_open_slot(rows < 0, _defensive_mixture(score[:, seat[who]]), rng)

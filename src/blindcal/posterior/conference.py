@@ -107,14 +107,12 @@ class Conference:
         accept_rate: The share that the bar was chosen for, likewise; None if the bar was given.
         raw_accept: For each case 1 if its mean score accepts the paper and 0 if it rejects it. Papers tied at
             the line get the share of them that fits.
-        model: What all papers share if they are decided by this year's evidence, else None.
     """
 
     cases: tuple[Case, ...]
     bar: LevelByTrack
     accept_rate: LevelByTrack | None
     raw_accept: tuple[float, ...]
-    model: LevelModel | None = None
 
     @property
     def pooled(self) -> tuple[PaperCase, ...]:
@@ -125,6 +123,11 @@ class Conference:
     def graded(self) -> tuple[LevelCase, ...]:
         """The papers that have levels of evidence."""
         return tuple(case for case in self.cases if isinstance(case, LevelCase))
+
+    @property
+    def model(self) -> LevelModel | None:
+        """What all papers share if they are decided by this year's evidence, else None."""
+        return next((case.model for case in self.cases if isinstance(case, LevelCase)), None)
 
 
 def prepare(
@@ -205,7 +208,6 @@ def with_bars(
     accept_rate: LevelByTrack | None,
     bar: LevelByTrack | None,
     choose: Callable[[Sequence[_Case], float | None, float | None], tuple[float, float]],
-    model: LevelModel | None = None,
 ) -> Conference:
     """A conference from cases; a track with a level of its own is handled as a conference of its own.
 
@@ -223,7 +225,7 @@ def with_bars(
             case.paper: (replace(case, bar=bars[track]), own) for case, own in zip(part, raw, strict=True)
         }
     chosen, raws = zip(*(decided[case.paper] for case in cases), strict=True)
-    return Conference(chosen, bars if by_track else bars[""], accept_rate, raws, model)
+    return Conference(chosen, bars if by_track else bars[""], accept_rate, raws)
 
 
 def track_level(level: LevelByTrack, track: str) -> float:

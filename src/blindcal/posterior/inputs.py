@@ -33,7 +33,7 @@ from blindcal.posterior.conference import (
     Truth,
     prepare,
     read_reviewers,
-    true_reviewers,
+    reviewers_by_slot,
 )
 from blindcal.posterior.reuse_guard import read_scale, refuse_reused
 from blindcal.posterior.this_year import ThisYearInputs, read_evidence
@@ -106,7 +106,7 @@ class Inputs:
                 advance=advance,
             )
         # Someone who is not listed in the pool is `*`.
-        who = true_reviewers(conference, reviews)
+        who = reviewers_by_slot(reviews)
         truth = {
             case.paper: tuple(name if name in case.candidates else OUTSIDER for name in who[case.paper])
             for case in conference.pooled

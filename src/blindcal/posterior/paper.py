@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache, reduce
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from itertools import permutations
 from typing import Self
@@ -39,11 +39,13 @@ from blindcal.posterior.tuple_sums import (
     subsets,
 )
 from blindcal.posterior.tuple_weights import (
+    CACHE_CHUNK,
     UNWEIGHABLE,
     PaperData,
     acceptance_evidence,
     normalize,
     tuple_posteriors,
+    tuple_products,
 )
 
 # By the number of reviews: listing and certifying this many tuples takes at most twice as long as aggregating
@@ -264,17 +266,17 @@ def _penalty_search(case: PaperCase) -> PenaltySearch:
 @lru_cache(maxsize=2)
 def _tuple_sample(case: PaperCase) -> TupleSample:
     nodes = paper_nodes(case)
-    seats = _sample_tuples(nodes, _public_rng(case, "tuples"))
+    seats = _sample_tuples(nodes, public_rng(("tuples", case.paper, case.scores)))
     if seats is None:
         raise InputError(UNWEIGHABLE.format(case.paper))
     rows = case.by_seat(np.arange(len(case.candidates)))[seats]
-    chance = _public_rng(case, "steps").random(rows.shape)
+    chance = public_rng(("steps", case.paper, case.scores)).random(rows.shape)
     return TupleSample(case, rows, case.named(rows), _tuple_favors(nodes, seats), chance)
 
 
-def _public_rng(case: PaperCase, purpose: str) -> np.random.Generator:
-    """Random numbers for estimates, from a public seed: anyone can draw the same."""
-    seed = sha256(repr((purpose, case.paper, case.scores)).encode()).digest()
+def public_rng(facts: object) -> np.random.Generator:
+    """Random numbers for estimates, by public facts: anyone can draw the same."""
+    seed = sha256(repr(facts).encode()).digest()
     return np.random.default_rng(np.frombuffer(seed, dtype=np.uint32))
 
 
@@ -322,7 +324,6 @@ def secret_of(
 
 _SAMPLE_SIZE, _MAX_TRIES = 20_000, 4_000_000
 _FAVOR_ERROR = 1e-8  # above e^-19
-_CACHE_CHUNK = 1 << 16  # how many numbers stay in the processor's cache
 
 
 def _sample_tuples(nodes: QuadratureNodes, rng: np.random.Generator) -> Integers | None:
@@ -356,10 +357,9 @@ def _tuple_favors(nodes: QuadratureNodes, rows: Integers) -> Array:
     A part above the bar is off by less than e^-19 (see above): a favor that may be a tie counts as one.
     """
     parts = np.stack([nodes.mass, nodes.mass * nodes.above], axis=1)
-    sums, size = np.empty((len(rows), 2)), max(1, _CACHE_CHUNK // nodes.mass.size)
+    sums, size = np.empty((len(rows), 2)), max(1, CACHE_CHUNK // nodes.mass.size)
     for start in range(0, len(rows), size):
-        each = (nodes.likelihood[slot, who] for slot, who in enumerate(rows[start : start + size].T))
-        sums[start : start + size] = reduce(np.multiply, each) @ parts
+        sums[start : start + size] = tuple_products(nodes.likelihood, rows[start : start + size]) @ parts
     favor = np.clip(sums[:, 1] / sums[:, 0], 0.0, 1.0)
     return np.where(np.abs(favor - 0.5) < _FAVOR_ERROR, 0.5, favor)
 

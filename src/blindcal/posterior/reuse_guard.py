@@ -239,10 +239,10 @@ def _binomial_tail_bound(number: int, expected: float, trials: int) -> float:
     return float(betainc(number, trials - number + 1, min(expected / trials, 1.0)))
 
 
-def fingerprint_of_reviews(reviews: Reviews) -> Fingerprint:
-    """The digests of the conference that is decided."""
+def fingerprint_of_reviews(reviews: Reviews, name: str = "") -> Fingerprint:
+    """The digests of one conference, by default of the one that is decided."""
     table = reviews.columns()
-    return fingerprint("", table["paper"], table["reviewer"], table["score"])
+    return fingerprint(name, table["paper"], table["reviewer"], table["score"])
 
 
 def fingerprint(
@@ -297,11 +297,15 @@ def _is_row(content: object) -> bool:
     return False
 
 
+def _fit_record(reviewers: StrPath) -> object:
+    """What a fit wrote beside its table; None for a table made otherwise."""
+    path = fit_record_path(reviewers)
+    return read_json(path, _FORMAT) if os.path.exists(path) else None
+
+
 def read_scale(reviewers: StrPath | Any) -> Scale | None:
     """How a calibration was moved to this year's scale, by the record beside it; None if it was not."""
-    if not is_path(reviewers) or not os.path.exists(path := fit_record_path(reviewers)):
-        return None
-    match read_json(path, _FORMAT):
+    match _fit_record(reviewers) if is_path(reviewers) else None:
         case {
             "scale": {
                 "shift": (int() | float()) as shift,
@@ -314,14 +318,13 @@ def read_scale(reviewers: StrPath | Any) -> Scale | None:
             return None if scale == Scale() else scale
         case {"scale": _}:
             rule = "must state shift and stretch as `blindcal fit` wrote them"
-            raise input_error([Problem(path, None, "scale", rule)])
+            raise input_error([Problem(fit_record_path(reviewers), None, "scale", rule)])
     return None
 
 
 def read_better_ends(reviewers: StrPath) -> dict[str, str]:
     """Which scores a fit took for the better ones, by past conference; empty for a table made otherwise."""
-    path = fit_record_path(reviewers)
-    match read_json(path, _FORMAT) if os.path.exists(path) else None:
+    match _fit_record(reviewers):
         case {"better": {**ends}}:
             return {str(name): str(end) for name, end in ends.items()}
     return {}

@@ -97,12 +97,9 @@ class ThisYearInputs:
         areas = paper_areas(reviews)
         model = model or level_model(scores_by_paper(reviews), areas, strictness_share, people)
         tracks = tracks_of(reviews, bar if accept_rate is None else accept_rate, self.sources)
-        conference = _assemble_levels(
-            level_cases(reviews, model, tracks, areas), accept_rate, bar, exact, model
-        )
-        who = reviewers_by_slot(reviews)
+        conference = _assemble_levels(level_cases(reviews, model, tracks, areas), accept_rate, bar, exact)
         given = None if self.given is None else _given_levels(self.given, conference, standing or {})
-        return conference, Truth({case.paper: who[case.paper] for case in conference.cases}, given)
+        return conference, Truth(reviewers_by_slot(reviews), given)
 
     def on_grid(self, grid: Sequence[float]) -> ThisYearInputs:
         """The same inputs with the `grid` of earlier decisions, unless a grid was declared now."""
@@ -137,9 +134,8 @@ def prepared_again(
     """
     scores, areas = {case.paper: case.scores for case in cases}, {case.paper: case.area for case in cases}
     model = frozen or level_model(scores, areas, share, people)
-    return _assemble_levels(
-        [replace(case, model=model, bar=0.0) for case in cases], accept_rate, bar, exact, model
-    )
+    again = [replace(case, model=model, bar=0.0) for case in cases]
+    return _assemble_levels(again, accept_rate, bar, exact)
 
 
 def model_json(model: LevelModel) -> dict[str, Any]:
@@ -163,7 +159,6 @@ def _assemble_levels(
     accept_rate: LevelByTrack | None,
     bar: LevelByTrack | None,
     exact: bool,
-    model: LevelModel,
 ) -> Conference:
     """The conference, with one bar or one for each track."""
 
@@ -175,7 +170,7 @@ def _assemble_levels(
         given = float(height or 0.0)
         return given, sum(case.at_bar(given).favor for case in part) / len(part)
 
-    return with_bars(cases, accept_rate, bar, bar_and_share, model)
+    return with_bars(cases, accept_rate, bar, bar_and_share)
 
 
 def _given_levels(given: Evidence, conference: Conference, standing: Mapping[str, int]) -> dict[str, int]:

@@ -43,7 +43,7 @@ _MAX_NODES = 12_000
 WEIGHT_ERROR, _LEAST_WEIGHT = 1e-9, 1e-300
 _ROUNDOFF = float(np.finfo(float).epsneg)
 # Numbers that are held at once, and of products of single tuples, which stay in the processor's cache.
-_CHUNK, _CACHE_CHUNK = 1 << 22, 1 << 16
+_CHUNK, CACHE_CHUNK = 1 << 22, 1 << 16
 _UNDERFLOW = 1e-250  # sums of products below this may have lost digits to underflow
 _DIFFERENCE = 1e-3  # step of the finite differences in quality
 UNWEIGHABLE = (
@@ -313,11 +313,11 @@ def _sums_of_all_tuples(case: PaperData, relative: Array, edge: int) -> tuple[Ar
     """
     first, second, pair_index = tuple_halves(len(case.candidates), len(relative), case.outsider)
     slots = first.shape[1]
-    right = _tuple_products(relative[slots:], second)
+    right = tuple_products(relative[slots:], second)
     size = max(1, _CHUNK // max(right.shape))
     below, above = np.empty(pair_index.size), np.empty(pair_index.size)
     for start in range(0, len(first), size):
-        left = _tuple_products(relative[:slots], first[start : start + size])
+        left = tuple_products(relative[:slots], first[start : start + size])
         ends = np.searchsorted(pair_index, [start * len(second), (start + size) * len(second)])
         tuples = slice(*ends)
         pairs = pair_index[tuples] - start * len(second)
@@ -328,14 +328,14 @@ def _sums_of_all_tuples(case: PaperData, relative: Array, edge: int) -> tuple[Ar
 
 def _sums_of_tuples(rows: Integers, relative: Array, edge: int) -> tuple[Array, Array]:
     """For these tuples the sums over the nodes below and above the bar."""
-    sums, size = np.empty((2, len(rows))), max(1, _CACHE_CHUNK // relative.shape[2])
+    sums, size = np.empty((2, len(rows))), max(1, CACHE_CHUNK // relative.shape[2])
     for start in range(0, len(rows), size):
-        mass = _tuple_products(relative, rows[start : start + size])
+        mass = tuple_products(relative, rows[start : start + size])
         sums[:, start : start + size] = mass[:, :edge].sum(axis=1), mass[:, edge:].sum(axis=1)
     return sums[0], sums[1]
 
 
-def _tuple_products(relative: Array, rows: Integers) -> Array:
+def tuple_products(relative: Array, rows: Integers) -> Array:
     """`[row, node]`: the product over the slots of a row's candidates."""
     product = np.ones((len(rows), relative.shape[2])) if not len(relative) else relative[0][rows[:, 0]]
     for slot in range(1, len(relative)):

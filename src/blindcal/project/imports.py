@@ -351,7 +351,7 @@ def _past_fingerprints(folder: Folder, contents: FolderContents) -> list[Fingerp
     kept = [path for path in map(Path, folder.past) if path.stem not in contents.past and path.exists()]
     past = {path.stem: Reviews.read(path) for path in kept if not has_share_statement(path)}
     past |= contents.past_reviews
-    return [replace(fingerprint_of_reviews(reviews), conference=name) for name, reviews in past.items()]
+    return [fingerprint_of_reviews(reviews, name) for name, reviews in past.items()]
 
 
 def _folder_relative(folder: Folder, path: str) -> str:

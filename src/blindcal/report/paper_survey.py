@@ -90,7 +90,7 @@ def recorded_answer(record: Record) -> LevelAnswer:
     """
     cases = tuple(recorded_case(paper, record) for paper in record.papers)
     raw = tuple(paper.raw_accepted for paper in record.papers)
-    conference = Conference(cases, record.bar, None, raw, record.level_model)
+    conference = Conference(cases, record.bar, None, raw)
     guarantee = record.request.guarantee
     compared = level_menu(conference, with_chosen(guarantee, LEVEL_MENU))
     reviews, from_file = sum(len(case.scores) for case in cases), record.given is not None

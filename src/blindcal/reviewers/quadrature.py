@@ -36,7 +36,7 @@ _MAX_QUALITY = 64.0  # the quality to which a score beyond the end of a curve is
 _HALVINGS, _AGREEMENT = 12, 1e-13
 # Points of a scan for the mass, the number of scans, and the points that become ends of panels.
 _SCAN_POINTS, _ZOOMS, _PANELS = 33, 3, 9
-_CHUNK_NODES = 1 << 18
+_CHUNK_ROWS = 512  # so many rows of panels stay within memory
 
 
 @cache
@@ -217,8 +217,7 @@ def _panel_masses(reviews: Sequence[blindcal.Reviewer], score: Array, ends: Arra
     """The integral over each panel [n, panels] divided by exp(peak), and the peak [n, 1]."""
     t, weight = panel_nodes(ends)
     log_value = log_joint(reviews, score, t)
-    peak = log_value.max(axis=-1, keepdims=True)
-    peak = np.where(np.isfinite(peak), peak, 0.0)
+    peak = _finite_peak(log_value)
     return (weight * np.exp(log_value - peak)).reshape(len(ends), -1, NODES).sum(axis=-1), peak
 
 
@@ -279,10 +278,15 @@ def panel_nodes(ends: Array) -> tuple[Array, Array]:
 
 def log_integral(log_value: Array, weight: Array) -> Array:
     """Log of the sum of weight * exp(log_value), with the peak taken out first."""
-    peak = log_value.max(axis=-1, keepdims=True)
-    safe = np.where(np.isfinite(peak), peak, 0.0)
+    peak = _finite_peak(log_value)
     with np.errstate(divide="ignore"):
-        return np.asarray(safe[:, 0] + np.log((weight * np.exp(log_value - safe)).sum(axis=-1)))
+        return np.asarray(peak[:, 0] + np.log((weight * np.exp(log_value - peak)).sum(axis=-1)))
+
+
+def _finite_peak(log_value: Array) -> Array:
+    """The largest value of each row [n, 1]; 0 if it is not finite."""
+    peak = log_value.max(axis=-1, keepdims=True)
+    return np.where(np.isfinite(peak), peak, 0.0)
 
 
 def mean_of(t: Array, log_value: Array, weight: Array) -> Array:
@@ -314,17 +318,14 @@ def tail_probability(log_p: Array, ends: Array, threshold: Array) -> Array:
 
 def _normalized_density(log_value: Array, half: Array) -> Array:
     """Values times half-widths [n, panels, order], scaled so that the whole integral is 1."""
-    peak = log_value.max(axis=-1, keepdims=True)
-    safe = np.where(np.isfinite(peak), peak, 0.0)
-    value = np.exp(log_value - safe).reshape(*half.shape[:2], NODES) * half
+    value = np.exp(log_value - _finite_peak(log_value)).reshape(*half.shape[:2], NODES) * half
     total = (value * _WEIGHTS).sum(axis=(-2, -1), keepdims=True)
     return np.asarray(value / np.where(total > 0.0, total, 1.0))
 
 
-def row_chunks(count: int, width: int = 512) -> Iterator[slice]:
-    """Slices of rows small enough that `width` nodes per row stay within memory."""
-    step = max(1, _CHUNK_NODES // width)
-    return (slice(start, min(start + step, count)) for start in range(0, count, step))
+def row_chunks(count: int) -> Iterator[slice]:
+    """All rows, a few at a time."""
+    return (slice(start, start + _CHUNK_ROWS) for start in range(0, count, _CHUNK_ROWS))
 
 
 def evaluate_by_rows(
