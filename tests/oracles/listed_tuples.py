@@ -12,7 +12,7 @@ from math import inf, log
 
 import numpy as np
 from scipy.special import logsumexp
-from scipy.stats import norm
+from scipy.stats import multivariate_normal, norm
 
 from blindcal.certify.claims import Claim
 from blindcal.certify.exact import CLAIM_DENOMINATOR, ExactPolicy
@@ -101,6 +101,20 @@ def promises(adversary: Enumerator, guarantee: Guarantee) -> dict[str, bool]:
 def solvable(case: PaperCase, guarantee: Guarantee) -> bool:
     cap = guarantee.posterior_cap
     return cap is None or Enumerator(case, np.ones(len(case.tuples))).cap_excess(cap) <= 0
+
+
+def gaussian_posteriors(case: PaperCase) -> np.ndarray:
+    """For each tuple of equally likely reviewers who are known exactly its weight, and the mean and standard
+    deviation of quality: their scores are jointly normal, with the covariance `a a' + diag(noise^2)`."""
+    found = []
+    for who in permutations(range(len(case.candidates)), len(case.scores)):
+        a, b, noise = np.array([case.parameters[j][:3] for j in who]).T
+        covariance = np.diag(noise**2) + np.outer(a, a)
+        solved = np.linalg.solve(covariance, a)
+        density = multivariate_normal(b, covariance).pdf(case.scores)
+        found.append((density, solved @ (case.scores - b), np.sqrt(1.0 - solved @ a)))
+    weight, mean, deviation = np.array(found).T
+    return np.stack([weight / weight.sum(), mean, deviation])
 
 
 def integrals(case: PaperCase, some: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:

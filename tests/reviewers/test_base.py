@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -127,21 +127,14 @@ def test_bad_reviewers_are_refused_by_name(message: str) -> None:
         BAD[message]()
 
 
-@dataclass(frozen=True)
-class Louder(bc.Reviewer):
+class Louder(PiecewiseLinear):
     """Scores that spread more with quality: `spread = noise + log(1 + exp(growth * quality))`."""
 
     growth: float
-    noise: Array = field(default_factory=lambda: np.asarray(0.1))
 
-    def score(self, quality: ArrayLike) -> Array:
-        return np.asarray(1.5 * np.asarray(quality) + 0.3)
-
-    def quality(self, score: ArrayLike) -> Array:
-        return np.asarray((np.asarray(score) - 0.3) / 1.5)
-
-    def derivative(self, quality: ArrayLike) -> Array:
-        return np.full(np.shape(quality), 1.5)
+    def __init__(self, growth: float) -> None:
+        super().__init__([0.0, 1.0], [0.3, 1.8], noise=0.1)
+        vars(self)["growth"] = growth
 
     def spread(self, quality: ArrayLike) -> Array:
         return np.asarray(self.noise + np.log1p(np.exp(self.growth * np.asarray(quality))))
@@ -225,23 +218,14 @@ class Cubic(Reviewer):
         return super().log_likelihood(score, quality) + (0.2 if self.fault == "mass" else 0.0)
 
 
-@dataclass(frozen=True)
-class Student(Reviewer):
+class Student(PiecewiseLinear):
     """score = quality, with noise of Student's t with 4 degrees of freedom; its reach Gaussian if wanted."""
 
-    narrow: bool = False
+    narrow: bool
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "noise", np.asarray(0.5))
-
-    def score(self, quality: object) -> Array:
-        return np.asarray(quality, dtype=float)
-
-    def quality(self, score: object) -> Array:
-        return np.asarray(score, dtype=float)
-
-    def derivative(self, quality: object) -> Array:
-        return np.ones(np.shape(quality))
+    def __init__(self, narrow: bool = False) -> None:
+        super().__init__([0.0, 1.0], [0.0, 1.0], noise=0.5)
+        vars(self)["narrow"] = narrow
 
     def log_likelihood(self, score: object, quality: object) -> Array:
         deviation = (np.asarray(score) - np.asarray(quality)) / 0.5
