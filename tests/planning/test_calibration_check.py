@@ -117,11 +117,11 @@ def one_noisy(rows: np.ndarray) -> np.ndarray:
 # How a calibration is made wrong, the verdicts that it may have, and what is said of it.
 WRONG = {
     "five points": (for_five_points, {HOPELESS}, "another scale"),
-    "centered": (centered, {HOPELESS}, "centered at 0"),
+    "centered": (centered, {HOPELESS}, "looks like one for scores from about -"),
     "one offset of 60": (one_sixty, {DOUBTFUL, HOPELESS}, "offset 60 "),
     "moved": (moved(3.0), {DOUBTFUL}, "the calibration may not fit the scores: "),
-    "noise": (noisy, {DOUBTFUL, HOPELESS}, "a noise of about 50, larger than the whole scale (the scores go"),
-    "one noise": (one_noisy, {DOUBTFUL, HOPELESS}, "a noise of about 50, larger than the whole scale (the "),
+    "noise": (noisy, {DOUBTFUL, HOPELESS}, "a standard deviation of "),
+    "one noise": (one_noisy, {DOUBTFUL, HOPELESS}, "and noise 50 would not give scores like these"),
 }
 
 
@@ -233,36 +233,21 @@ def test_scores_in_other_units_are_no_typo_of_a_few_candidates() -> None:
         assert "typo" not in found.notes[0]
 
 
-@pytest.mark.parametrize("better", ["high", "low"])
 @pytest.mark.parametrize("grid", [False, True])
-def test_swapped_slopes_and_offsets_are_asked_for(grid: bool, better: str) -> None:
-    """In 38 of 40 conferences; of the others one is doubted for another reason, and one fits by mean
-    and spread. Where low is better the cases hold what was given, negated."""
-    worlds, asked, fits = count(2, 40), 0, 0
-    for seed in range(worlds):
-        cases = Drawn(grid=grid).cases(np.random.default_rng([13, seed]), lambda rows: rows[:, [1, 0, 2]])
-        if better == "low":
-            cases = [
-                replace(
-                    case,
-                    scores=tuple(sorted(-x for x in case.scores)),
-                    parameters=tuple((a, -b, *rest) for a, b, *rest in case.parameters),
-                    grid=None if case.grid is None else tuple(sorted(-x for x in case.grid)),
-                )
-                for case in cases
-            ]
-        found = check_calibration(cases, better)
-        fits += found.verdict == FITS
-        asked += any(note.endswith("Are the columns slope and offset swapped?") for note in found.notes[:1])
-    assert asked >= 0.9 * worlds
-    assert fits <= worlds // 40
+def test_swapped_slopes_and_offsets_are_mostly_doubted(grid: bool) -> None:
+    """In 39 of 40 conferences; one fits by mean and spread."""
+    worlds = count(2, 40)
+    drawn = [
+        Drawn(grid=grid).cases(np.random.default_rng([5, n]), lambda r: r[:, [1, 0, 2]])
+        for n in range(worlds)
+    ]
+    assert sum(check_calibration(cases).verdict != FITS for cases in drawn) >= 0.9 * worlds
 
 
 def test_scores_that_are_all_the_same_are_said_to_be() -> None:
     cases = [replace(case, scores=(6.0,) * 3) for case in Drawn().cases(np.random.default_rng(5))]
     (said,) = check_calibration(cases).notes
-    assert "all scores are 6: is that the right column?" in said
-    assert "from 6" not in said
+    assert "; all scores are 6: was it made" in said
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-9])

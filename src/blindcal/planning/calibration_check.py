@@ -265,6 +265,11 @@ def _stretched(data: ConferenceScores) -> bool:
     return large and abs(variance - predicted.sd**2) > _CHANCE * predicted.variance_chance
 
 
+def _off(data: ConferenceScores) -> bool:
+    """Whether mean or spread is."""
+    return _shifted(data) or _stretched(data)
+
+
 # --- mirrored offsets
 
 
@@ -354,17 +359,21 @@ def _chance_between(data: ConferenceScores, low: float, high: float) -> Array:
 
 def _notes(check: CalibrationCheck, data: ConferenceScores, odd: Integers, sign: float) -> tuple[str, ...]:
     """The misfits in words, with the probable mistake behind each."""
-    off = _shifted(data) or _stretched(data)
-    # One outlying row of the calibration distorts every other statistic, so it is reported alone; the others
-    # can be judged once it is fixed.
-    if 0 < odd.size <= len(data.people) / 2 and not (off and (_far_from_most(data) or _swapped(data, sign))):
+    off, people = _off(data), len(data.people)
+    # Outlying rows distort every other statistic, so that they are reported alone if the others fit.
+    if 0 < odd.size <= people / 2 and not (off and _off(_without(data, odd))):
         return (_outlier_note(data.people[odd], data, sign),)
     if off:
+        # Two standard deviations about the mean of candidates' scores before rounding.
+        plain = replace(data, grid=None).predicted
+        low, high = sorted(sign * (plain.mean + side * 2 * plain.sd) for side in (-1, 1))
         return (
             f"the calibration {'does' if check.verdict == HOPELESS else 'may'} not fit the scores: it "
             f"predicts a mean of {check.predicted_mean:.2f} and a standard deviation of "
             f"{check.predicted_sd:.2f}, and the scores have {check.observed_mean:.2f} and "
-            f"{check.observed_sd:.2f}. {_cause(check, data, sign)}",
+            f"{check.observed_sd:.2f}. It looks like one for scores from about {low:.1f} to {high:.1f}; "
+            f"{_range_text(data, sign)}: was it made for another scale, year or question, are its offsets "
+            "centered at 0, or slopes and offsets swapped?",
         )
     notes = []
     if check.mirrored is not None and check.mirrored > _EVIDENCE:
@@ -381,51 +390,10 @@ def _notes(check: CalibrationCheck, data: ConferenceScores, odd: Integers, sign:
     return tuple(notes)
 
 
-def _far_from_most(data: ConferenceScores) -> bool:
-    """Whether the scores are far from those of most candidates, which a few outlying rows cannot cause."""
-    usual = float(np.hypot(np.median(data.spread), _sd_from_quartiles(data.people[:, 1])))
-    away = abs(float(np.median(data.score) - np.median(data.people[:, 1])))
-    return away > _HOPELESS_SHIFT * usual or _sd_from_quartiles(data.score) > _HOPELESS_STRETCH * usual
-
-
-def _sd_from_quartiles(values: Array) -> float:
-    """The standard deviation that a normal distribution with these quartiles has."""
-    low, high = np.quantile(values, (0.25, 0.75))
-    return float(high - low) / 1.349
-
-
-def _swapped(data: ConferenceScores, sign: float) -> bool:
-    """Whether mean and spread of the scores are right once slopes and offsets are exchanged."""
-    slope, offset = sign * data.people[:, 1], sign * data.people[:, 0]
-    if (slope <= 0).any():
-        return False
-    exchanged = replace(data, people=np.column_stack([slope, offset, data.people[:, 2:]]))
-    stretch = float(data.score.std()) / exchanged.predicted.sd
-    return not _shifted(exchanged) and 1 / _STRETCH < stretch < _STRETCH
-
-
-def _cause(check: CalibrationCheck, data: ConferenceScores, sign: float) -> str:
-    """The probable cause of a mean or standard deviation that does not fit."""
-    offset, noise = sign * data.people[:, 1], float(np.median(data.people[:, 2]))
-    if np.ptp(data.score) == 0.0:
-        return f"Here {_range_text(data, sign)}: is that the right column?"
-    if _swapped(data, sign):
-        return "Are the columns slope and offset swapped?"
-    within = data.score.min() <= np.median(data.people[:, 1]) <= data.score.max()
-    if within and noise > _scale_width(data):
-        return f"Most have {_noise_text(noise, data, sign)}"
-    if _shifted(data) and abs(np.median(offset)) < 0.5 * check.predicted_sd < abs(check.observed_mean) / 2:
-        return (
-            "The offsets look centered at 0; an offset is the score a reviewer gives to an average paper, in "
-            "the units of the scores"
-        )
-    # Two standard deviations about the mean of candidates' scores before rounding.
-    plain = replace(data, grid=None).predicted
-    low, high = sorted(sign * (plain.mean + side * 2 * plain.sd) for side in (-1, 1))
-    return (
-        f"It looks like one for scores from about {low:.1f} to {high:.1f}; {_range_text(data, sign)}: was it "
-        "made for another scale, year or question?"
-    )
+def _without(data: ConferenceScores, people: Integers) -> ConferenceScores:
+    """The same scores, expected of the other candidates alone."""
+    rows, named, share = (np.delete(part, people, axis=0) for part in (data.people, data.named, data.share))
+    return replace(data, people=rows, named=named, share=share / share.sum())
 
 
 def _range_text(data: ConferenceScores, sign: float) -> str:
@@ -433,28 +401,13 @@ def _range_text(data: ConferenceScores, sign: float) -> str:
     return f"all scores are {low:g}" if low == high else f"the scores go from {low:g} to {high:g}"
 
 
-def _scale_width(data: ConferenceScores) -> float:
-    """The range of the grid, or of the observed scores."""
-    return float(np.ptp(data.score if data.grid is None else data.grid))
-
-
-def _noise_text(noise: float, data: ConferenceScores, sign: float) -> str:
-    return (
-        f"a noise of about {noise:.3g}, larger than the whole scale ({_range_text(data, sign)}); noise is a "
-        "standard deviation, in the units of the scores"
-    )
-
-
 def _outlier_note(rows: Array, data: ConferenceScores, sign: float) -> str:
     slope, offset, noise = rows[0, 0], sign * rows[0, 1], rows[0, 2]
     more = "" if len(rows) == 1 else f", the first of {len(rows)} such candidates,"
-    text = (
+    return (
         f"a candidate with slope {slope:g}, offset {offset:g} and noise {noise:g}{more} would not give "
-        "scores like these"
+        f"scores like these ({_range_text(data, sign)}): a typo in the calibration?"
     )
-    if noise > _scale_width(data) > 0:
-        return f"{text}: {_noise_text(noise, data, sign)}"
-    return f"{text} ({_range_text(data, sign)}): a typo in the calibration?"
 
 
 def _times_text(log: float) -> str:
