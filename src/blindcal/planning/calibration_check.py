@@ -392,7 +392,8 @@ def _notes(check: CalibrationCheck, data: ConferenceScores, odd: Integers, sign:
 
 def _without(data: ConferenceScores, people: Integers) -> ConferenceScores:
     """The same scores, expected of the other candidates alone."""
-    rows, named, share = (np.delete(part, people, axis=0) for part in (data.people, data.named, data.share))
+    share, named = np.delete(data.share, people), np.delete(data.named, people)
+    rows = np.delete(data.people, people, axis=0)
     return replace(data, people=rows, named=named, share=share / share.sum())
 
 

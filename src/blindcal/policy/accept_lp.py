@@ -65,7 +65,12 @@ def secret_classes(belief: Belief) -> TupleClasses:
     labels = secrets[None] if belief.labels is None else belief.labels
     names, number = np.unique(np.maximum(labels, NOBODY), return_inverse=True)
     number = number.reshape(labels.shape) - int(names[0] == NOBODY)
-    return _by_entry(belief, secrets, number, int(number.max()) + 1)
+    kinds, (group, column) = int(number.max()) + 1, np.nonzero(number >= 0)
+    row = group * kinds + number[group, column]
+    shape = len(labels) * kinds, secrets.size
+    share = sparse.coo_array((np.ones(row.size), (row, column)), shape=shape).tocsc()
+    tied = np.ones(len(labels), dtype=np.int64)
+    return _with_masses(secrets, belief.weight, belief.favor, share, tied)
 
 
 # Guarantees whose tables are laid out alike share them.
@@ -86,20 +91,6 @@ def _entry_classes(case: PaperCase, entries: AggregatedBelief) -> TupleClasses:
     each = sums.reshape(weight.size, groups, kinds + 1)[..., :kinds]
     shares = sparse.csc_array(each.reshape(weight.size, groups * kinds).T)
     return _with_masses(np.arange(weight.size), weight, entries.favor, shares, np.bincount(group))
-
-
-def _by_entry(belief: Belief, entry: Integers, labels: Integers, kinds: int) -> TupleClasses:
-    """Tuples with one accept probability as a class, whatever their weights."""
-    groups, size = len(labels), int(entry.max()) + 1
-    weight = np.bincount(entry, belief.weight, size).astype(np.float64)
-    # In a class of weight 0 all tuples count alike.
-    part = np.where(weight[entry] > 0.0, belief.weight, 1.0)
-    part = part / np.bincount(entry, part, size)[entry]
-    row, named = np.arange(groups)[:, None] * kinds + labels, labels >= 0
-    value, column = (np.broadcast_to(each, labels.shape)[named] for each in (part, entry))
-    share = sparse.coo_array((value, (row[named], column)), shape=(groups * kinds, size)).tocsc()
-    favor = np.bincount(entry, part * belief.favor, size).clip(0.0, 1.0)
-    return _with_masses(np.arange(size), weight, favor, share, np.ones(groups, dtype=np.int64))
 
 
 def tuple_classes(case: PaperCase, belief: Belief) -> TupleClasses:
