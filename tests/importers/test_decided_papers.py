@@ -37,16 +37,14 @@ def test_the_scores_of_hotcrp_show_decisions_in_the_words_of_the_site() -> None:
 def test_the_json_of_hotcrp_tells_decisions_from_words_that_leave_a_paper_open() -> None:
     """A decision may be of the class maybe, such as Discuss; then the status stays submitted."""
     export = json.loads((SYSTEMS / "hotcrp-3.4-jsonrqc-metareview-round.json").read_text(encoding="utf-8"))
-    for paper in export["papers"]:
-        paper |= {"status": "submitted", "decision": ""}
-    first, second, third = export["papers"][:3]
-    first |= {"status": "submitted", "decision": "Discuss"}
-    second |= {"status": "reject", "decision": "Early reject"}
-    third |= {"status": "desk_reject", "decision": "Out of scope"}
-    assert withdrawn(json.dumps(export).encode()) == {
-        "2": "decided already (Early reject)",
-        "3": "desk rejected",
-    }
+    states = [("submitted", "Discuss"), ("reject", "Early reject"), ("desk_reject", "Out of scope")]
+    states += [("withdrawn", "Accepted"), ("deskrejected", ""), ("reject", "Desk reject")]
+    states += [("submitted", "")] * (len(export["papers"]) - len(states))
+    for paper, (status, decision) in zip(export["papers"], states, strict=True):
+        paper |= {"status": status, "decision": decision}
+    desk = dict.fromkeys(("3", "5", "6"), "desk rejected")
+    early = "decided already (Early reject)"
+    assert withdrawn(json.dumps(export).encode()) == {"2": early, "4": "withdrawn", **desk}
 
 
 def test_exports_of_hotcrp_that_show_no_decision_say_so() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from commands import call
 from plain_files import NAMES, PAPERS, REVIEWS, csv_of, email, long
 
 pytestmark = pytest.mark.edge
+Give = Callable[..., tuple[int, str, str]]
 NUMBERS = {"Decline Submission": 0, "Resubmit for Review": 1, "Revisions Required": 2, "Accept Submission": 3}
 
 
@@ -86,11 +87,23 @@ def expected(file: File) -> set[tuple[str, str, float]]:
     }
 
 
-def read(folder: str) -> set[tuple[str, str, float]]:
-    reviews = Reviews.read(Path(folder) / "inputs" / "reviews.csv")
-    columns = reviews.columns()
+def imported() -> set[tuple[str, str, float]]:
+    columns = Reviews.read(Path("icx") / "inputs" / "reviews.csv").columns()
     cells = zip(columns["paper"], columns["reviewer"], columns["score"], strict=True)
     return {(str(paper), str(who), float(score)) for paper, who, score in cells}
+
+
+@pytest.fixture
+def give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Give:
+    """Imports a file into a new folder, in which the test runs, and answers what `call` does."""
+    monkeypatch.chdir(tmp_path)
+    assert call("new", "icx")[0] == 0
+
+    def give(data: bytes, *options: str) -> tuple[int, str, str]:
+        Path("table").write_bytes(data)
+        return call("import", "icx", "table", *options)
+
+    return give
 
 
 def asked(error: str) -> list[str]:
@@ -101,15 +114,10 @@ def asked(error: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_each_file_is_read_right_or_refused(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_file_is_read_right_or_refused(name: str, give: Give) -> None:
     """Right at once, or after one answer to what it asks; what is not right is never taken in silence."""
-    monkeypatch.chdir(tmp_path)
     file = FILES[name]
-    Path("table").write_bytes(file.data)
-    assert call("new", "icx")[0] == 0
-    code, _, err = call("import", "icx", "table", "--as", "reviews")
+    code, _, err = give(file.data, "--as", "reviews")
     assert "blindcal has a bug" not in err
     if file.answer is None:
         assert (code, "table" in err) == (2, True)
@@ -117,9 +125,9 @@ def test_each_file_is_read_right_or_refused(
     if file.answer:
         assert code == 2, "it asks first"
         answer = [word for part in file.answer for word in (asked(err) if part == "asked" else [part])]
-        code, _, err = call("import", "icx", "table", "--as", "reviews", *answer)
+        code, _, err = give(file.data, "--as", "reviews", *answer)
     assert code == 0, err
-    assert read("icx") == expected(file)
+    assert imported() == expected(file)
 
 
 def test_so_many_files_are_read_with_at_most_one_answer() -> None:
@@ -130,31 +138,21 @@ def test_so_many_files_are_read_with_at_most_one_answer() -> None:
     assert {*NAMES} == {name for _, name, _ in REVIEWS}
 
 
-def test_a_title_beside_an_id_becomes_the_title(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("table").write_bytes(plain_files.titled_papers())
-    assert call("new", "icx")[0] == 0
-    code, out, _ = call("import", "icx", "table", "--json")
+def test_a_title_beside_an_id_becomes_the_title(give: Give) -> None:
+    code, out, _ = give(plain_files.titled_papers(), "--json")
     assert code == 0
     assert "papers by the id before the colon, titles by what follows it" in json.loads(out)["recognized"]
     assert (Path("icx") / "inputs" / "titles.csv").read_text().splitlines()[1] == "P01,On A"
 
 
-def test_scores_out_of_two_numbers_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_scores_out_of_two_numbers_are_refused(give: Give) -> None:
     rows = [[p, who, f"{s}/{10 if p < 'P07' else 20}"] for p, who, s in REVIEWS]
-    Path("table").write_bytes(csv_of(["paper", "reviewer", "score"], rows))
-    assert call("new", "icx")[0] == 0
-    code, _, err = call("import", "icx", "table")
+    code, _, err = give(csv_of(["paper", "reviewer", "score"], rows))
     assert (code, "must be out of one number in all rows, found 10, 20" in err) == (2, True)
 
 
-def test_nobody_is_named_when_a_matrix_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_is_named_when_a_matrix_is_read(give: Give) -> None:
     """The names of columns are people, those without a review too."""
-    monkeypatch.chdir(tmp_path)
     table = plain_files.matrix().replace(b"\n", b",\n").replace(b"Mia Noor,\n", b"Mia Noor,Zoe Idle\n")
-    Path("table").write_bytes(table)
-    assert call("new", "icx")[0] == 0
-    said = [*call("import", "icx", "table")[1:]]
-    said += [*call("import", "icx", "table", "--layout", "people-in-columns")[1:]]
+    said = [*give(table)[1:], *give(table, "--layout", "people-in-columns")[1:]]
     assert not [name for name in (*NAMES, "Zoe Idle") for text in said if name in text]

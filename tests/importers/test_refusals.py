@@ -123,6 +123,10 @@ REFUSED = shown(
     (b"paper,reviewer,score\n1,ada,2\n2,ada,3\n1,ada,4\n", "found row 2's: two years in one file?"),
     (packed({"2025/review.csv": EASYCHAIR, "2026/review.csv": EASYCHAIR}), UNIQUE),
     (
+        packed({"old.csv": TABLE, "new.csv": TABLE}),
+        "x.csv: new.csv, row 1: must be the only table of its kind",
+    ),
+    (
         b"paper,reviewer,score,round\n1,a,1,R1\n1,a,2,R2\n2,a,3,R1\n",
         "row 3, column reviewer: must not repeat an earlier row's paper and reviewer, found row 2's from",
     ),

@@ -22,14 +22,7 @@ from blindcal.importers.sheet import (
     json_pages,
     json_size,
 )
-from exports import BY_NAME, packed, refused
-
-
-def test_two_tables_of_reviews_in_one_file_are_asked_about() -> None:
-    table = b"paper,reviewer,score\n1,a,1\n2,a,2\n"
-    both = packed({"old.csv": table, "new.csv": table})
-    error = refused(both, "must be the only table of its kind in the file")
-    assert [problem.file for problem in error.problems] == ["x.csv: old.csv", "x.csv: new.csv"]
+from exports import BY_NAME, refused
 
 
 def table(*lines: str, workbook: bool = False) -> HeadedTable | None:

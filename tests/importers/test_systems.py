@@ -107,13 +107,6 @@ def test_rows_without_their_empty_last_cells_are_whole() -> None:
     assert f"{90 - len(later.reviews)} reviews without a score left out" in later.warnings[-1]
 
 
-def test_a_row_with_more_cells_than_the_header_is_still_refused() -> None:
-    name = "hotcrp-3.4-scores.csv"
-    longer = data(name).replace(b",mo@example.edu,3,2\n", b",mo@example.edu,3,2,\n", 1)
-    with pytest.raises(InputError, match=r"row 2: must have 7 cells like the header, found 8"):
-        import_reviews(longer, name)
-
-
 def test_a_last_row_that_may_be_cut_is_refused() -> None:
     name = "hotcrp-3.4-scores.csv"
     cut = data(name)[: data(name).rindex(b",")].rstrip(b"\n")
@@ -133,24 +126,17 @@ def test_conflicts_are_those_of_the_people_named() -> None:
 
 
 def test_preferences_without_a_conflict_are_none() -> None:
-    table = (
-        data("hotcrp-3.4-allrevpref.csv") + b"1,W,Ada,Byron,ada@example.edu,,5\n1,W,Bo,Chen,bo@example.edu\n"
-    )
-    pairs, what = read_conflicts(table, "allrevpref.csv")
+    more = b"1,W,Ada,Byron,ada@example.edu,,5\n1,W,Bo,Chen,bo@example.edu\n"
+    pairs, what = read_conflicts(data("hotcrp-3.4-allrevpref.csv") + more, "allrevpref.csv")
     assert (len(pairs), what) == (60, "a list of conflicts: 2 rows that are no conflict left out")
 
 
 def test_emails_that_differ_in_capitals_are_one_person() -> None:
     """One of HotCRP's people is Eva.Fermi@Example.EDU in one file; others write her otherwise."""
     eva = "eva.fermi@example.edu"
-    years = [
-        import_reviews(table, "scores.csv").reviews.reviewers
-        for table in (
-            data("hotcrp-3.4-scores.csv"),
-            data("hotcrp-3.4-scores-past.csv"),
-            data("hotcrp-3.4-scores.csv").replace(b"@example.edu", b"@EXAMPLE.edu"),
-        )
-    ]
+    now, past = data("hotcrp-3.4-scores.csv"), data("hotcrp-3.4-scores-past.csv")
+    tables = (now, past, now.replace(b"@example.edu", b"@EXAMPLE.edu"))
+    years = [import_reviews(table, "scores.csv").reviews.reviewers for table in tables]
     assert years[0] == years[1] == years[2]
     assert eva in years[0]
     assert eva in read_people(b"email\nEVA.Fermi@example.edu\neva.fermi@example.edu\n", "pc.csv")
@@ -158,7 +144,7 @@ def test_emails_that_differ_in_capitals_are_one_person() -> None:
     assert read_map(b"signature,profile_id\nx,Eva.Fermi@Example.EDU\n", "map.csv") == {"x": eva}
     assert read_codes(b"code,reviewer\nR001,Eva.Fermi@Example.EDU\n", "codes.csv") == {eva: "R001"}
     joined = Choices(people={"Eva.Fermi@Example.EDU": "~Eva_Fermi1"})
-    assert "~Eva_Fermi1" in import_reviews(data("hotcrp-3.4-scores.csv"), "x", joined).reviews.reviewers
+    assert "~Eva_Fermi1" in import_reviews(now, "x", joined).reviews.reviewers
 
 
 def test_ordinary_numbers_of_reviews_raise_no_doubt() -> None:
@@ -215,12 +201,9 @@ def test_metareviews_are_suspected_only_where_numbers_of_reviews_say_so(
 ) -> None:
     data = extra(numbers)
     told = [line for line in import_reviews(data, "x").warnings if "metareviews" in line]
-    assert [line.split(" of them")[0].rpartition(" ")[2] for line in told] == (
-        [f"{doubted}"] if doubted else []
-    )
-    assert not any(
-        "metareviews" in line for line in import_reviews(data, "x", Choices(metareviews=frozenset())).warnings
-    ), "a list of assignments answers it"
+    assert [line.split(" of them")[0].rpartition(" ")[2] for line in told] == [f"{doubted}"] * (doubted > 0)
+    answered = import_reviews(data, "x", Choices(metareviews=frozenset())).warnings
+    assert not any("metareviews" in line for line in answered), "a list of assignments answers it"
 
 
 def test_metareviews_of_the_oldest_venues_are_no_reviews() -> None:
@@ -268,60 +251,32 @@ def test_papers_that_openreview_calls_withdrawn_are_known_and_their_reviews_stay
 
 
 def test_papers_that_the_old_api_calls_withdrawn_are_known() -> None:
-    def note(paper: int, invitation: str) -> list[dict[str, object]]:
-        review = {
-            "id": f"r{paper}",
-            "forum": f"f{paper}",
-            "content": {"rating": paper},
-            "signatures": ["~A1"],
-        }
-        paper_ = {"id": f"f{paper}", "forum": f"f{paper}", "number": paper, "content": {"title": "T"}}
-        return [
-            {**paper_, "invitation": f"V/-/{invitation}"},
-            {**review, "invitation": f"V/Paper{paper}/-/Official_Review"},
+    notes: list[dict[str, object]] = []
+    for paper, kind in enumerate(("Blind", "Withdrawn", "Desk_Rejected"), start=1):
+        known = {"forum": f"f{paper}", "signatures": ["~A1"]}
+        notes += [
+            {**known, "id": f"f{paper}", "number": paper, "invitation": f"V/-/{kind}_Submission"},
+            {**known, "id": f"r{paper}", "invitation": f"V/Paper{paper}/-/Official_Review"}
+            | {"content": {"rating": paper}},
         ]
-
-    kinds = ("Blind_Submission", "Withdrawn_Submission", "Desk_Rejected_Submission")
-    notes = [each for paper, kind in enumerate(kinds, start=1) for each in note(paper, kind)]
     imported = import_reviews(json.dumps(notes).encode(), "notes.json")
     assert imported.withdrawn == {"2": "withdrawn", "3": "desk rejected"}
-    assert "dropped" not in str(imported.warnings)
-
-
-def test_papers_that_hotcrp_calls_withdrawn_are_known() -> None:
-    export = json.loads(data("hotcrp-3.4-jsonrqc-metareview-round.json"))
-    first, second, third = export["papers"][-3:]
-    first |= {"status": "withdrawn", "withdrawn": True}
-    second |= {"status": "deskrejected"}
-    third |= {"status": "reject", "decision": "Desk reject"}
-    imported = import_reviews(json.dumps(export).encode(), "rqc.json")
-    withdrawn = ["withdrawn", "desk rejected", "desk rejected"]
-    assert [imported.withdrawn[paper] for paper in ("28", "29", "30")] == withdrawn
-    decided = {"decided already (Accepted)", "decided already (Rejected)"}
-    assert {*imported.withdrawn.values()} == {*withdrawn, *decided}, "the site had decided all papers"
-    assert [row for row in imported.columns()["round"] if row] == ["R2"]
 
 
 def test_a_submission_without_reviews_leaves_all_numbers_as_they_are() -> None:
     """`Note.to_json` has no numbers: they are found in what notes answer, and by whom they are signed."""
     whole = openreview(labels()).reviews.papers
     assert whole == tuple(map(str, range(1, 31)))
-    notes = labels()
-    bare = {**notes[0], "id": "x", "forum": "x", "details": {"replies": []}, "signatures": ["~Ada_Byron1"]}
-    signed = {
-        **bare,
-        "id": "y",
-        "forum": "y",
-        "signatures": ["NeurIPS.cc/2023/Conference/Submission31/Authors"],
-    }
-    answer = {
-        "id": "z1",
-        "forum": "z",
-        "invitations": ["NeurIPS.cc/2023/Conference/Submission32/-/Withdrawal"],
-    }
-    answered = {**bare, "id": "z", "forum": "z", "details": {"replies": [answer]}}
-    twice = {**signed, "id": "w", "forum": "w", "signatures": [f"{notes[0]['signatures'][0]}"]}
-    imported = openreview([bare, signed, answered, twice, *notes])
+    notes, venue = labels(), "NeurIPS.cc/2023/Conference"
+
+    def bare(name: str, signature: str = "~Ada_Byron1", *replies: dict[str, object]) -> dict[str, object]:
+        details = {"replies": [*replies]}
+        return {**notes[0], "id": name, "forum": name, "details": details, "signatures": [signature]}
+
+    answer = {"id": "z1", "forum": "z", "invitations": [f"{venue}/Submission32/-/Withdrawal"]}
+    signed, answered = bare("y", f"{venue}/Submission31/Authors"), bare("z", "~Ada_Byron1", answer)
+    twice = bare("w", notes[0]["signatures"][0])
+    imported = openreview([bare("x"), signed, answered, twice, *notes])
     assert imported.reviews.papers == whole
     assert imported.titles.keys() == {*whole, "31", "32"}
     assert not any("forum" in line for line in imported.warnings)
