@@ -17,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blindcal.errors import InputError, Problem, RefusedError
-from blindcal.io import atomic_files
 from blindcal.io import atomic_files as files
 from blindcal.io.atomic_files import (
     canonical_json,
@@ -148,11 +147,6 @@ def test_a_failing_disk_leaves_the_old_file_and_no_temporary(
     assert [p.read_bytes() for p in tmp_path.iterdir()] == [b"old"] * (call == "replace")
 
 
-def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nowhere must be a folder that exists"):
-        write_bytes(tmp_path / "nowhere" / "x", b"")
-
-
 @pytest.mark.parametrize("replace", [0, 1])
 @pytest.mark.parametrize("named", [0, 1])
 def test_writers_killed_while_they_write_leave_the_old_file(replace: int, named: int, tmp_path: Path) -> None:
@@ -214,17 +208,15 @@ def test_only_temporaries_that_nobody_holds_are_cleared(
         (tmp_path / name).write_bytes(b"x")
     (tmp_path / ".linked.0123456789abcdef.blindcal-new").symlink_to("out.csv")
     (tmp_path / ".folder.0123456789abcdef.blindcal-new").mkdir()
-    descriptor, named = files._open_temporary(tmp_path / ".held.0123456789abcdef.blindcal-new", 0o600)
-    if not named:
-        monkeypatch.setattr(files, "_open_nameless", lambda folder, mode: None)
-        os.close(descriptor)
-        descriptor, _ = files._open_temporary(tmp_path / ".held.0123456789abcdef.blindcal-new", 0o600)
+    monkeypatch.setattr(files, "_open_nameless", lambda folder, mode: None)
+    held = tmp_path / ".held.0123456789abcdef.blindcal-new"
+    descriptor, _ = files._open_temporary(held, 0o600)
     remove_stale_files(tmp_path)
     kept = {*others, *(f".{name}.0123456789abcdef.blindcal-new" for name in ("linked", "held"))}
     assert set(os.listdir(tmp_path)) == kept
     os.close(descriptor)
     remove_stale_files(tmp_path)
-    assert stale.with_name(".held.0123456789abcdef.blindcal-new").name not in os.listdir(tmp_path)
+    assert not held.exists()
     remove_stale_files(tmp_path / "nowhere")
     remove_stale_files(tmp_path / "out.csv")
 
@@ -340,9 +332,10 @@ def test_json_of_results(tmp_path: Path) -> None:
 # --- New folders: whole or not at all, never over another, and only for their owner.
 
 
-def test_a_folder_has_its_name_when_it_is_filled(tmp_path: Path) -> None:
+def test_a_folder_has_its_name_when_it_is_filled_and_is_stale_never(tmp_path: Path) -> None:
     with staged_folder(tmp_path / "icx") as filled:
         (filled / "a").write_text("1")
+        remove_stale_files(tmp_path)
         assert not (tmp_path / "icx").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["icx"]
     assert (tmp_path / "icx" / "a").read_text() == "1"
@@ -359,12 +352,6 @@ def test_a_folder_that_cannot_be_filled_leaves_nothing(error: BaseException, tmp
     with pytest.raises(type(error)):
         fill()
     assert not list(tmp_path.iterdir())
-
-
-def test_a_folder_that_is_being_filled_is_not_taken_for_a_stale_one(tmp_path: Path) -> None:
-    with staged_folder(tmp_path / "icx") as filled:
-        remove_stale_files(tmp_path)
-        assert filled.is_dir()
 
 
 def test_what_a_killed_run_left_is_removed_by_the_next(tmp_path: Path) -> None:
@@ -512,7 +499,7 @@ def test_a_folder_that_cannot_be_written_into_is_named(monkeypatch: pytest.Monke
         raise PermissionError(13, os.strerror(13))
 
     # Permissions do not bind an administrator, who may run the tests.
-    monkeypatch.setattr(atomic_files, "_open_temporary", denied)
+    monkeypatch.setattr(files, "_open_temporary", denied)
     with pytest.raises(InputError, match="there must be a folder that can be written: Permission denied"):
         check_parent_folder("there/a.csv")
 

@@ -196,27 +196,14 @@ def test_limits_are_the_last_values_allowed() -> None:
 
 
 def test_many_problems_are_counted_and_not_all_listed() -> None:
-    data = b"size\n" + b"x\n" * 5_000
-    with pytest.raises(InputError, match="and 4,997 more rows with the same problem") as caught:
-        parse_table(data, "r.csv", [Column("size", "number")])
+    column, rule = [Column("size", "number", low=0.0, high=1.0)], "with the same problem"
+    with pytest.raises(InputError, match=f"and 4,997 more rows {rule}") as caught:
+        parse_table(b"size\n" + b"x\n" * 5_000, "r.csv", column)
     assert len(caught.value.problems) == 100
-    with pytest.raises(InputError, match=r"and at least 1\d,\d\d\d more rows with the same problem"):
-        parse_table(data * 10, "r.csv", [Column("size", "number")])
-
-
-def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.csv: there is no such file$"):
-        read_table(tmp_path / "none.csv", [Column("paper", "id")])
-
-
-def test_problems_beyond_the_first_hundred_that_break_other_rules_are_counted() -> None:
-    rows = ["50"] * 200 + ["much"] * 7
-    with pytest.raises(InputError) as caught:
-        parse_table("\n".join(["x", *rows]).encode(), "p.csv", [Column("x", "number", low=0.0, high=1.0)])
-    assert str(caught.value).split("\n")[3:] == [
-        "... and 197 more rows with the same problem",
-        "and 7 more problems",
-    ]
+    with pytest.raises(InputError, match=rf"and at least 1\d,\d\d\d more rows {rule}"):
+        parse_table(b"size\n" + b"x\n" * 50_000, "r.csv", column)
+    with pytest.raises(InputError, match=f"... and 197 more rows {rule}\nand 7 more problems$"):
+        parse_table(b"size\n" + b"50\n" * 200 + b"much\n" * 7, "p.csv", column)
 
 
 def test_one_mistake_in_many_rows_is_told_once_and_listed_in_full() -> None:

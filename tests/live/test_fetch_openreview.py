@@ -10,17 +10,18 @@ import runpy
 import stat
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from blindcal.importers import import_reviews
+from blindcal.importers.normalize import Imported
 from blindcal.importers.people import read_conflicts, read_map, read_people
 from blindcal.importers.raw_export import Choices
+from json_server import JsonHandler, served
 
 SCRIPT = Path(__file__).parents[2] / "tools" / "fetch_openreview.py"
 VENUE = "CONF.cc/2027/Conference"
@@ -131,57 +132,44 @@ def edges(query: dict[str, str]) -> list[dict[str, object]]:
     return [{"id": {"head": head}, "values": [{"tail": tail} for tail in found]} for head in heads]
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(JsonHandler, BaseHTTPRequestHandler):
     asked: list[tuple[str, str]]
     busy: int
     methods: tuple[str, ...] = ()
     unscored: int = 0
 
-    def log_message(self, *_: object) -> None:
-        pass
-
-    def answer(self, code: int, content: object, **headers: str) -> None:
-        data = json.dumps(content).encode()
-        self.send_response(code)
-        for name, value in headers.items():
-            self.send_header(name.replace("_", "-"), value)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.asked.append(("POST", self.path))
         step = {"mfaPendingToken": "p", "method": "totp" if "totp" in self.methods else "emailOtp"}
         good = {
             "/login": {"id": "chair", "password": "secret"},
             "/mfa/challenge": step,
             "/mfa/verify": {**step, "code": "123456"},
-        }[self.path] == body
+        }[self.path] == self.posted()
         pending = {"mfaPending": True, "mfaPendingToken": "p", "mfaMethods": self.methods}
         answer = pending if self.methods and self.path == "/login" else {"token": "t0ken"}
-        self.answer(200 if good else 401, answer if good else {"message": "no"})
+        self.answer(answer if good else {"message": "no"}, 200 if good else 401)
 
     def do_GET(self) -> None:
         parts = urlsplit(self.path)
         self.asked.append(("GET", parts.path))
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
         if self.headers.get("Authorization") != "Bearer t0ken":
-            self.answer(403, {})
+            self.answer({}, 403)
         elif type(self).busy:
             type(self).busy -= 1
-            self.answer(429, {}, Retry_After="0")
+            self.answer({}, 429, Retry_After="0")
         elif parts.path == "/edges":
-            self.answer(200, {"groupedEdges": edges(query)})
+            self.answer({"groupedEdges": edges(query)})
         elif parts.path == "/groups" and OLD in query.get("id", ""):
-            self.answer(200, {"groups": old_groups(query)})
+            self.answer({"groups": old_groups(query)})
         elif parts.path == "/notes" and OLD in query["invitation"]:
             assert query["details"] == "directReplies"
             start = int(query["offset"])
             notes = [n for n in map(old_submission, PAPERS) if n["invitation"] == query["invitation"]]
-            self.answer(200, {"notes": notes[start : start + int(query["limit"])]})
+            self.answer({"notes": notes[start : start + int(query["limit"])]})
         elif parts.path == "/groups":
-            self.answer(200, {"groups": self.page(groups(query), query)})
+            self.answer({"groups": self.page(groups(query), query)})
         else:
             assert query["details"] == "replies"
             text = json.dumps([submission(paper) for paper in PAPERS])
@@ -189,7 +177,7 @@ class Handler(BaseHTTPRequestHandler):
             if COMMITTEE in query["invitation"]:
                 text = text.replace(VENUE, COMMITTEE).replace("/Reviewer_", "/Program_Committee_")
                 text = text.replace("Official_Review", "Review")
-            self.answer(200, {"notes": self.page(json.loads(text), query)})
+            self.answer({"notes": self.page(json.loads(text), query)})
 
     def page(self, items: list[dict[str, object]], query: dict[str, str]) -> list[dict[str, object]]:
         later = [item for item in items if str(item["id"]) > query.get("after", "")]
@@ -199,12 +187,8 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def server() -> Iterator[tuple[str, type[Handler]]]:
     fresh = type("Fresh", (Handler,), {"asked": [], "busy": 1})
-    with ThreadingHTTPServer(("127.0.0.1", 0), fresh) as running:
-        thread = threading.Thread(target=running.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{running.server_port}", fresh
-        running.shutdown()
-        thread.join()
+    with served(fresh) as address:
+        yield address, fresh
 
 
 def run(
@@ -227,75 +211,82 @@ def rows(path: Path) -> list[list[str]]:
         return list(csv.reader(file))
 
 
-def test_what_is_fetched_can_be_imported(server: tuple[str, type[Handler]], tmp_path: Path) -> None:
-    url, handler = server
-    out = tmp_path / "fetched"
-    done = run(VENUE, "--out", str(out), "--server", url)
-    assert done.returncode == 0, done.stderr
-    assert "secret" not in done.stdout + done.stderr
+@pytest.fixture
+def fetched(server: tuple[str, type[Handler]], tmp_path: Path) -> Callable[..., tuple[str, Path]]:
+    """Runs the script; what it says, and the folder that it makes."""
+
+    def fetched(*arguments: str, typed: str = "") -> tuple[str, Path]:
+        done = run(*arguments, "--out", str(tmp_path / "fetched"), "--server", server[0], typed=typed)
+        assert done.returncode == 0, done.stderr
+        return done.stdout + done.stderr, tmp_path / "fetched"
+
+    return fetched
+
+
+def imported(out: Path) -> tuple[dict[str, str], Imported]:
+    """The people and the reviews of a folder; of times and long texts nothing is saved."""
+    people, notes = read_map((out / "people.csv").read_bytes(), "people.csv"), out / "notes.json"
+    assert not any(word in notes.read_text() for word in ('date"', "17672256", "A long text", "yyy"))
+    return people, import_reviews(notes.read_bytes(), "notes.json", Choices(people=people))
+
+
+def test_what_is_fetched_can_be_imported(
+    server: tuple[str, type[Handler]], fetched: Callable[..., tuple[str, Path]]
+) -> None:
+    said, out = fetched(VENUE)
+    assert "secret" not in said
     assert {stat.S_IMODE(path.stat().st_mode) for path in out.iterdir()} == {0o600}
     assert stat.S_IMODE(out.stat().st_mode) == 0o700
-    people = read_map((out / "people.csv").read_bytes(), "people.csv")
+    people, found = imported(out)
     assert len(people) == len(PEOPLE) * len(PAPERS)
-    imported = import_reviews((out / "notes.json").read_bytes(), "notes.json", Choices(people=people))
-    assert imported.reviews.papers == ("1", "2", "3", "4"), "all pages"
-    assert imported.reviews.reviewers == tuple(sorted(PEOPLE.values()))
-    assert imported.reviews.score.tolist()[:2] == [2.0, 3.0]
-    assert sorted(imported.reviews.score) == [2, 3, 3, 4, 4, 5, 5, 6], "high scores have long labels"
-    assert (
-        "8 reviews (Official_Review), score rating: 0 without it, 0 by unknown people; 0.0 %" in done.stdout
-    )
-    assert imported.titles["1"].startswith("Paper 1 xxx")
+    assert found.reviews.papers == ("1", "2", "3", "4"), "all pages"
+    assert found.reviews.reviewers == tuple(sorted(PEOPLE.values()))
+    assert found.reviews.score.tolist()[:2] == [2.0, 3.0]
+    assert sorted(found.reviews.score) == [2, 3, 3, 4, 4, 5, 5, 6], "high scores have long labels"
+    assert "8 reviews (Official_Review), score rating: 0 without it, 0 by unknown people; 0.0 %" in said
+    assert found.titles["1"].startswith("Paper 1 xxx")
     committee = read_people((out / "committee.csv").read_bytes(), "committee.csv")
     assert committee.keys() == {*PEOPLE.values(), "~Idle_Member1"}
     conflicts, _ = read_conflicts((out / "conflicts.csv").read_bytes(), "conflicts.csv")
     assert conflicts == (("1", "~Idle_Member1"),), "one of a submission that is gone is left out"
     assert rows(out / "assignments.csv")[:2] == [["paper", "reviewer"], ["1", "~Ada_Byron1"]]
     assert len(rows(out / "assignments.csv")) == 1 + 2 * len(PAPERS)
-    assert [path for kind, path in handler.asked if kind == "POST"] == ["/login"], "nothing else is written"
+    assert [path for kind, path in server[1].asked if kind == "POST"] == ["/login"], "nothing else is written"
 
 
-def test_a_venue_on_the_old_api(server: tuple[str, type[Handler]], tmp_path: Path) -> None:
-    out = tmp_path / "fetched"
-    done = run(OLD, "--api", "1", "--out", str(out), "--server", server[0])
-    assert done.returncode == 0, done.stderr
-    people = read_map((out / "people.csv").read_bytes(), "people.csv")
+def test_a_venue_on_the_old_api(fetched: Callable[..., tuple[str, Path]]) -> None:
+    _, out = fetched(OLD, "--api", "1")
+    people, found = imported(out)
     assert people[f"{OLD}/Paper1/AnonReviewer1"] == "~Bo_Chen1"
-    imported = import_reviews((out / "notes.json").read_bytes(), "notes.json", Choices(people=people))
-    assert imported.recognized[0] == "OpenReview notes (API 1)"
-    assert imported.reviews.papers == ("1", "2", "3", "4"), "all pages"
-    assert imported.reviews.reviewers == tuple(sorted(PEOPLE.values()))
-    assert imported.reviews.score.tolist()[:2] == [2.0, 3.0]
-    assert not any(word in (out / "notes.json").read_text() for word in ('date"', "17672256", "A long text"))
+    assert found.recognized[0] == "OpenReview notes (API 1)"
+    assert found.reviews.papers == ("1", "2", "3", "4"), "all pages"
+    assert found.reviews.reviewers == tuple(sorted(PEOPLE.values()))
+    assert found.reviews.score.tolist()[:2] == [2.0, 3.0]
     assert len(rows(out / "committee.csv")) == 5
-    assert len(imported.reviews) == 8, "high scores have long labels"
-    assert imported.withdrawn == {"4": "withdrawn"}, "its reviews calibrate"
+    assert len(found.reviews) == 8, "high scores have long labels"
+    assert found.withdrawn == {"4": "withdrawn"}, "its reviews calibrate"
 
 
-def test_a_program_committee_is_fetched_like_reviewers(
-    server: tuple[str, type[Handler]], tmp_path: Path
-) -> None:
-    out = tmp_path / "fetched"
-    done = run(COMMITTEE, "--out", str(out), "--server", server[0])
-    assert done.returncode == 0, done.stderr
-    people = read_map((out / "people.csv").read_bytes(), "people.csv")
+def test_a_program_committee_is_fetched_like_reviewers(fetched: Callable[..., tuple[str, Path]]) -> None:
+    people, found = imported(fetched(COMMITTEE)[1])
     assert f"{COMMITTEE}/Submission1/Program_Committee_Ab1" in people
-    imported = import_reviews((out / "notes.json").read_bytes(), "notes.json", Choices(people=people))
-    assert len(imported.reviews) == 8
-    assert imported.reviews.reviewers == tuple(sorted(PEOPLE.values()))
+    assert len(found.reviews) == 8
+    assert found.reviews.reviewers == tuple(sorted(PEOPLE.values()))
 
 
 @pytest.mark.parametrize("method", ["totp", "emailOtp"])
 def test_a_two_step_login_asks_for_its_code(
-    server: tuple[str, type[Handler]], tmp_path: Path, method: str
+    server: tuple[str, type[Handler]],
+    fetched: Callable[..., tuple[str, Path]],
+    tmp_path: Path,
+    method: str,
 ) -> None:
     url, handler = server
     handler.methods = (method, "passkey")
-    done = run(VENUE, "--out", str(tmp_path / "fetched"), "--server", url, typed="123456\n")
-    assert done.returncode == 0, done.stderr
+    said, _ = fetched(VENUE, typed="123456\n")
     asked = [path for kind, path in handler.asked if kind == "POST"]
     assert asked == ["/login", *(["/mfa/challenge"] if method == "emailOtp" else []), "/mfa/verify"]
-    assert ("code of your app: " if method == "totp" else "code sent to you by email: ") in done.stdout
+    assert ("code of your app: " if method == "totp" else "code sent to you by email: ") in said
     wrong = run(VENUE, "--out", str(tmp_path / "other"), "--server", url, typed="654321\n")
     assert (wrong.returncode, wrong.stderr) == (1, "/mfa/verify: the server answers 401 Unauthorized\n")
     handler.methods = ("passkey",)
@@ -337,13 +328,6 @@ def test_the_labels_of_neurips_are_saved_whole_and_texts_are_not() -> None:
     assert len(imported.reviews) == 90
     assert {7.0, 8.0} < {*imported.reviews.score}
     assert "long long" not in saved
-
-
-def test_times_and_long_texts_are_not_saved(server: tuple[str, type[Handler]], tmp_path: Path) -> None:
-    out = tmp_path / "fetched"
-    assert run(VENUE, "--out", str(out), "--server", server[0]).returncode == 0
-    text = (out / "notes.json").read_text()
-    assert not any(word in text for word in ('date"', "17672256", "A long text", "yyy"))
 
 
 def test_a_wrong_password_leaves_nothing(server: tuple[str, type[Handler]], tmp_path: Path) -> None:

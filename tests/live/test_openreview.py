@@ -12,9 +12,8 @@ import os
 import random
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -26,6 +25,7 @@ pytest.importorskip("typer")
 from blindcal.importers import import_reviews
 from blindcal.importers.people import read_map
 from blindcal.importers.raw_export import Choices
+from json_server import JsonHandler, served
 from live_conferences import ROOT, Conference, conference, decided, environment, exported
 
 PYTHON = environment("openreview")
@@ -49,25 +49,14 @@ def profile(name: str, email: str) -> str:
     return f"~{name.split()[0]}_{email.partition('@')[0].title()}1"
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(JsonHandler, BaseHTTPRequestHandler):
     """As much of OpenReview's API as the client and `post_decisions` use."""
 
     notes: list[dict[str, Any]]
     groups: list[dict[str, Any]]
 
-    def log_message(self, *_: object) -> None:
-        pass
-
-    def answer(self, content: Mapping[str, object], code: int = 200) -> None:
-        data = json.dumps(content).encode()
-        self.send_response(code)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        body: dict[str, Any] = self.posted()
         if self.path == "/login":
             good = (body["id"], body["password"]) == ("chair", "secret")
             user = {"profile": {"id": "~Chair1"}}
@@ -152,14 +141,8 @@ def server(made: Conference) -> Iterator[str]:
         notes += venue["notes"]
         groups += venue["groups"]
     handler = type("Venues", (Handler,), {"notes": notes, "groups": groups})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
-        thread = threading.Thread(target=running.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{running.server_port}"
-        finally:
-            running.shutdown()
-            thread.join()
+    with served(handler) as address:
+        yield address
 
 
 def written(path: Path, rows: list[tuple[str, ...]]) -> None:
