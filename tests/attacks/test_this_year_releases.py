@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from blindcal.certify.exact import UNIT, ExactPolicy, PolicyTables, pack_policy
-from blindcal.deciding.decide import Outcome, decide, draft, with_texts
+from blindcal.deciding.decide import Outcome, decide, decide_paper, draft, with_texts
 from blindcal.deciding.key import Key, coin_facts, input_stamp, make_key, public_facts
 from blindcal.deciding.ledger import commit, open_ledger
 from blindcal.errors import InputError, RefusedError
@@ -22,6 +23,7 @@ from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.inputs import read_inputs
 from blindcal.posterior.levels import evidence
 from blindcal.verification import verify
+from chances import keys, within
 from sizes import count
 from small_conferences import known_key
 
@@ -73,6 +75,33 @@ def test_draws_follow_the_evidence_with_the_stated_chance(tmp_path: Path) -> Non
     epsilons = {paper.figures["claim"]["epsilon"] for paper in outcome.record.papers}
     assert epsilons == {0.0, max(epsilons)}
     assert 2.999 < max(epsilons) <= 3.0
+
+
+def test_draws_are_as_frequent_as_certified_alone_and_in_pairs() -> None:
+    """Over fresh keys: each draw follows its evidence with e^3/(1+e^3), and no two draws share a coin."""
+    inputs = read_inputs(table())
+    request = REQUEST.for_inputs(inputs)
+    conference, truth = request.prepared(inputs)
+    levels = evidence(conference.graded, truth.reviewers)
+    plans = zip(conference.cases, plan_conference(conference, request.guarantee), strict=True)
+    drawn = [(case, plan) for case, plan in plans if plan.claim.epsilon > 0.0]
+    draws = count(400, 20_000)
+    accepted = np.zeros((len(drawn), draws), dtype=bool)
+    for index, key in enumerate(keys(8, draws)):
+        rows = input_stamp(key, conference, truth.reviewers, request, None)
+        for place, (case, plan) in enumerate(drawn):
+            who, level = truth.reviewers[case.paper], levels[case.paper]
+            paper = decide_paper(key, request, 1, case, who, plan, 0.0, level=level, rows=rows)
+            accepted[place, index] = paper.accepted
+    follow = np.exp(3.0) / (1.0 + np.exp(3.0))
+    chance = [follow if levels[case.paper] else 1.0 - follow for case, _ in drawn]
+    pairs = [*combinations(range(len(drawn)), 2)]
+    assert len(pairs) >= 3
+    tests = len(drawn) + len(pairs)
+    assert all(within(int(a.sum()), draws, p, tests) for a, p in zip(accepted, chance, strict=True))
+    for one, two in pairs:
+        both = int((accepted[one] & accepted[two]).sum())
+        assert within(both, draws, chance[one] * chance[two], tests)
 
 
 def test_writers_who_are_other_people_change_nothing_public_but_decisions(tmp_path: Path) -> None:
