@@ -27,6 +27,7 @@ from blindcal.compute.mcmc import positive_normal
 from blindcal.errors import InputError
 from blindcal.fitting.diagnostics import Estimate, credible_interval
 from blindcal.io.tables import data_frame
+from blindcal.planning.expected_errors import WORTH
 from blindcal.reviewers.base import Booleans
 from blindcal.reviews import Reviews
 
@@ -116,7 +117,6 @@ def shrunk_means(batch: Batch) -> Array:
 
 Verdict = Literal["worth it", "worth it with history", "not worth it", "unclear"]
 
-WORTH = 0.01  # the least gain worth the trouble: one paper in a hundred decided rightly instead of wrongly
 DOUBT = (
     "the model expects a gain, but left-out scores are predicted no better with it than without reviewers: "
     "reviewers here are not as the model has them"

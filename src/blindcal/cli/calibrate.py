@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from blindcal.calibrators import METHODS, Calibration, maximum_likelihood, posterior, raw
-from blindcal.calibrators.assessment import WORTH, Assessment
+from blindcal.calibrators.assessment import Assessment
 from blindcal.calibrators.assessment import assess as assess_reviews
 from blindcal.calibrators.results import GRAY
 from blindcal.checks import Array
@@ -21,6 +21,7 @@ from blindcal.errors import InputError
 from blindcal.fitting.diagnostics import Estimate
 from blindcal.io.atomic_files import write_table
 from blindcal.io.cells import count
+from blindcal.planning.expected_errors import WORTH
 from blindcal.planning.level_menu import LevelAnswer
 from blindcal.posterior.conference import read_reviewers
 from blindcal.posterior.inputs import PAST

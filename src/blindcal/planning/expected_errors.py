@@ -25,6 +25,7 @@ from blindcal.posterior.paper import TupleSample
 
 # If full calibration adds less success than this, it adds none: the rest is a difference of rounded sums.
 _ROUNDING = 1e-9
+WORTH = 0.01  # the least gain worth the trouble: one paper in a hundred decided rightly instead of wrongly
 _WRONG = ("wrong", "wrong_raw", "wrong_public", "wrong_fully_calibrated")
 
 

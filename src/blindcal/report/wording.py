@@ -15,13 +15,13 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
-from blindcal.calibrators.assessment import WORTH
 from blindcal.deciding.certificate_fields import PARTS, PROMISED, ROUNDING, Field, field_problems
 from blindcal.errors import InputError, Problem
 from blindcal.io.atomic_files import CERTIFICATE, parse_json, read_bytes
 from blindcal.io.cells import count, number_text
 from blindcal.io.tables import StrPath, decode_utf8, input_error
 from blindcal.planning.conference_plan import Answer
+from blindcal.planning.expected_errors import WORTH
 from blindcal.planning.guarantee_menu import Choice, Menu
 from blindcal.planning.level_menu import LevelAnswer, LevelMenu
 from blindcal.planning.remarks import steady_crowd
