@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
-from itertools import permutations
+from itertools import combinations_with_replacement, permutations
 from pathlib import Path
 from typing import Any
 
@@ -50,15 +50,17 @@ def planned() -> tuple[Conference, TrueReviewers, list[PaperPlan]]:
 def test_frequencies_with_a_fixed_assignment(
     planned: tuple[Conference, TrueReviewers, list[PaperPlan]],
 ) -> None:
-    """Over fresh keys every paper is accepted as often as its sealed probability says."""
+    """Over fresh keys every paper is accepted as often as its probability says, and every pair too."""
     conference, truth, plans = planned
-    draws = count(2_000, 20_000)
-    hits = np.zeros(len(plans), dtype=int)
+    draws, rows = count(2_000, 20_000), list[list[bool]]()
     for key in keys(1, draws):
         papers = drawn(key, conference, truth, REQUEST, plans)
-        hits += [paper.accepted for paper in papers]
-    for paper, accepted in zip(papers, hits, strict=True):
-        assert within(int(accepted), draws, float(probability_of(paper)), tests=len(plans))
+        rows.append([paper.accepted for paper in papers])
+    accepted, chance = np.array(rows, dtype=int), [float(probability_of(paper)) for paper in papers]
+    both, pairs = accepted.T @ accepted, list(combinations_with_replacement(range(len(plans)), 2))
+    for i, j in pairs:
+        together = chance[i] if i == j else chance[i] * chance[j]
+        assert within(int(both[i, j]), draws, together, tests=len(pairs))
 
 
 def test_frequencies_over_the_belief(planned: tuple[Conference, TrueReviewers, list[PaperPlan]]) -> None:
