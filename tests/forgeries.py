@@ -35,7 +35,6 @@ from machines import read
 from machines import request as request_of
 from sealed_releases import pool_of, probability_of
 
-UNLIMITED = Guarantee("none", epsilon=None)
 ALL = ("continuous", "rounded", "uncertain", "exact number", "average", "tied", "large pools")
 LISTED = ("exact number",)
 SMALL = ALL[:-1]
@@ -198,13 +197,13 @@ def selected(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Change:
 
 
 def replanned(
-    scene: Scene, part: Conference, plans: Plans, tables: Mapping[str, ExactPolicy]
+    part: Conference, plans: Plans, guarantee: Guarantee, tables: Mapping[str, ExactPolicy]
 ) -> list[PaperPlan]:
     """Plans with other tables, and all that these claim and cost."""
     made = []
     for case, plan, raw in zip(part.cases, plans, part.raw_accept, strict=True):
         if case.paper in tables:
-            promised, table = case.promised(scene.request.guarantee.promise), tables[case.paper]
+            promised, table = case.promised(guarantee.promise), tables[case.paper]
             belief, bound = promised.belief, plan.figures.wrong - plan.figures.gap
             numbers = expected_figures(belief, table.accept, raw, sample=promised.sample, bound=bound)
             plan = replace(plan, packed=pack_policy(table), claim=claim(belief, table), figures=numbers)
@@ -212,10 +211,19 @@ def replanned(
     return made
 
 
+def unlimited(part: Conference, _: Guarantee) -> list[PaperPlan]:
+    """Full calibration, also of papers that are decided again."""
+    free = replace(part, cases=tuple(replace(case, settled=False) for case in part.cases))
+    return plan_conference(free, Guarantee("none", epsilon=None))
+
+
+def public(part: Conference, _: Guarantee) -> list[PaperPlan]:
+    return plan_conference(part, Guarantee("public", epsilon=None))
+
+
 def fully_calibrated(some: Callable[[int], int]) -> Forger:
     def tables(scene: Scene, part: Conference, honest: Plans) -> dict[str, ExactPolicy]:
-        free = replace(part, cases=tuple(replace(case, settled=False) for case in part.cases))
-        loose = of_same_size(part, honest, plan_conference(free, UNLIMITED))
+        loose = of_same_size(part, honest, unlimited(part, scene.request.guarantee))
         open_ = [paper for paper, table in loose.items() if np.ptp(table.accept)]
         return {paper: loose[paper] for paper in open_[: some(len(open_))]}
 
@@ -231,6 +239,12 @@ def of_same_size(part: Conference, honest: Plans, others: Plans) -> dict[str, Ex
     }
 
 
+def ends_of(table: ExactPolicy) -> tuple[int, int]:
+    """The least and the largest entry of a table, as its integers have them."""
+    low, high = (end * UNIT // table.denominator for end in table.ends)
+    return low, high
+
+
 def bent(to: float) -> Forger:
     """The entry of the true reviewers alone, moved to where the coin falls on the other side."""
 
@@ -239,7 +253,7 @@ def bent(to: float) -> Forger:
         for case, plan in zip(part.cases, honest, strict=True):
             paper = next(one for one in made.record.papers if one.paper == case.paper)
             table, numerator = plan.policy, plan.policy.numerator.copy()
-            low, high = (end * UNIT // table.denominator for end in table.ends)
+            low, high = ends_of(table)
             low, high = int(low * (1 - to)), int(high + (UNIT - high) * to)
             numerator[paper.secret] = low if paper.accepted else high
             new = ExactPolicy(numerator, tuple(pair for pair in table.exact if pair[0] != paper.secret))
@@ -264,8 +278,8 @@ def raised(step: float) -> Forger:
     return each_table(lambda table: (table * (1 - step) + UNIT * step).astype(np.int64).clip(0, UNIT))
 
 
-def public_tables(_: Scene, part: Conference, honest: Plans) -> dict[str, ExactPolicy]:
-    return of_same_size(part, honest, plan_conference(part, Guarantee("public", epsilon=None)))
+def public_tables(scene: Scene, part: Conference, honest: Plans) -> dict[str, ExactPolicy]:
+    return of_same_size(part, honest, public(part, scene.request.guarantee))
 
 
 constants_turned = each_table(lambda table: UNIT - table, lambda table: not np.ptp(table.accept))
@@ -516,7 +530,7 @@ def release(scene: Scene, forgery: Forgery | None, number: int) -> tuple[Draft, 
 
         def planner(part: Conference, guarantee: Guarantee) -> Plans:
             plans = plan_conference(part, guarantee)
-            return replanned(scene, part, plans, forger(scene, part, plans))
+            return replanned(part, plans, guarantee, forger(scene, part, plans))
 
         made = draft(*given, planner, reason)
         same = all(np.array_equal(made.policies[k].accept, honest.policies[k].accept) for k in made.policies)

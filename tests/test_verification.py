@@ -13,16 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blindcal.certify.claims import claim
 from blindcal.certify.exact import CLAIM_DENOMINATOR, UNIT, ExactPolicy, PolicyTables, pack_policy
-from blindcal.deciding.decide import Draft, Planner, decide, draft, with_texts
+from blindcal.deciding.decide import Draft, Planner, decide, draft
 from blindcal.deciding.key import Key, coin_facts, draw, input_stamp, make_key
 from blindcal.deciding.ledger import Ledger, commit, open_ledger
-from blindcal.deciding.lists import ranked_again
 from blindcal.deciding.record import PaperRecord, Record
 from blindcal.errors import InputError, VerificationError
 from blindcal.planning.conference_plan import PaperPlan, plan_conference, plan_paper
-from blindcal.planning.expected_errors import expected_figures
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, TrueReviewers, assemble
@@ -39,6 +36,20 @@ from blindcal.verification import (
     latest,
     refuse_failed,
     verify,
+)
+from forgeries import (
+    Change,
+    Scene,
+    ends_of,
+    ordered,
+    other_table,
+    papers,
+    public,
+    replanned,
+    restated,
+    selected,
+    texts_of,
+    unlimited,
 )
 from sealed_releases import RECORD
 from small_conferences import everything, loaded, only, read_small, small_conference, swapped
@@ -179,7 +190,7 @@ AVERAGE = Request(Guarantee("average", epsilon=None), accept_rate=0.4)
 CROWD = Request(Guarantee("crowd", among=4, epsilon=None), accept_rate=0.4)
 LIMITS = Request(Guarantee("none", epsilon=2.0), accept_rate=0.4)
 Given = tuple[Conference, TrueReviewers]
-Forgery = Callable[[Draft], Draft]
+RNG = np.random.default_rng(0)
 
 
 @pytest.fixture(scope="module")
@@ -191,38 +202,37 @@ def drafted(given: Given, request: Request, planner: Planner = plan_conference) 
     return draft(*given, request, Ledger(Path(), KEY, ()), planner, "")
 
 
+def honestly(_: Scene, made: Draft) -> Draft:
+    return made
+
+
 def sealed_checks(
     path: Path,
     given: Given,
     request: Request,
     planner: Planner = plan_conference,
-    forgery: Forgery = lambda made: made,
+    forgery: Change = honestly,
     decided: Conference | None = None,
 ) -> list[Check]:
     """The checks of a first release that was forged, or `decided` from something else, and then sealed."""
     conference, truth = given
     with open_ledger(path, KEY) as ledger:
-        made = forgery(draft(decided or conference, truth, request, ledger, planner, ""))
+        made = draft(decided or conference, truth, request, ledger, planner, "")
+        made = forgery(Scene(request, ledger, conference, truth, RNG), made)
         sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, *given, request))
         return checks_of(conference, truth, sealed)
 
 
-def record_changed(**values: Any) -> Forgery:
-    return lambda made: replace(made, record=replace(made.record, **values))
+def record_changed(**values: Any) -> Change:
+    return texts_of(lambda _: values)
 
 
-def papers_changed(change: Callable[[list[PaperRecord]], list[PaperRecord]]) -> Forgery:
-    """Other papers; the list and the public texts follow from them."""
-
-    def forge(made: Draft) -> Draft:
-        record = ranked_again(replace(made.record, papers=tuple(change([*made.record.papers]))))
-        return replace(made, record=with_texts(record, KEY))
+def first_changed(name: str, change: Callable[[PaperRecord], Any]) -> Change:
+    def forge(scene: Scene, made: Draft) -> Draft:
+        first = made.record.papers[0]
+        return papers(scene, made, {0: replace(first, **{name: change(first)})})
 
     return forge
-
-
-def first_changed(name: str, change: Callable[[PaperRecord], Any]) -> Forgery:
-    return papers_changed(lambda papers: [replace(papers[0], **{name: change(papers[0])}), *papers[1:]])
 
 
 def lowered(part: str, name: str) -> Callable[[PaperRecord], Any]:
@@ -241,45 +251,22 @@ def raised(paper: PaperRecord) -> Any:
     return {**paper.figures, "standings": standings}
 
 
-def list_changed(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Forgery:
-    """Another list, and public files that follow from it."""
-
-    def forge(made: Draft) -> Draft:
-        record = replace(made.record, selection=change(dict(made.record.selection or {})))
-        return replace(made, record=with_texts(record, KEY))
-
-    return forge
-
-
-def table_changed(change: Callable[[np.ndarray, int], np.ndarray]) -> Forgery:
-    """Entries of the first table that no coin is compared with."""
-
-    def forge(made: Draft) -> Draft:
-        paper = made.record.papers[0]
-        numerator = change(made.policies[paper.paper].numerator.copy(), int(paper.secret == 0))
-        tables = {**made.policies.packed, paper.paper: pack_policy(ExactPolicy(numerator))}
-        return replace(made, policies=PolicyTables(tables))
-
-    return forge
-
-
 def entry(numerator: np.ndarray, place: int, value: int) -> np.ndarray:
     numerator[place] = value
     return numerator
 
 
-def one_more_table(made: Draft) -> Draft:
+def one_more_table(_: Scene, made: Draft) -> Draft:
     """A table of a paper that nothing was drawn for."""
     tables = made.policies.packed
     return replace(made, policies=PolicyTables({**tables, "p99": next(iter(tables.values()))}))
 
 
-def of_a_smaller_crowd(made: Draft) -> Draft:
+def of_a_smaller_crowd(scene: Scene, made: Draft) -> Draft:
     """Tables, figures and coins of a crowd of 2, sealed as if four were promised."""
     request = replace(CROWD, guarantee=Guarantee("crowd", among=2, epsilon=None))
     weaker = drafted(loaded(small_conference(papers=16)), request)
-    record = replace(weaker.record, settings=made.record.settings, commitment=made.record.commitment)
-    return replace(weaker, record=with_texts(record, KEY))
+    return restated(scene, weaker, settings=made.record.settings, commitment=made.record.commitment)
 
 
 OTHER_RECORD = {
@@ -330,13 +317,13 @@ ORDERS: dict[str, Callable[[list[PaperRecord]], list[PaperRecord]]] = {
     "backwards": lambda papers: papers[::-1],
     "by reviewer": lambda papers: sorted(papers, key=lambda paper: paper.reviewers),
 }
-TABLES: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
-    "longer": lambda table, _: np.append(table, 0),
-    "shorter": lambda table, _: table[:-1],
-    "above 1": lambda table, other: entry(table, other, 2 * UNIT),
-    "below 0": lambda table, other: entry(table, other, -1),
+TABLES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "longer": lambda table: np.append(table, 0),
+    "shorter": lambda table: table[:-1],
+    "above 1": lambda table: entry(table.copy(), 0, 2 * UNIT),
+    "below 0": lambda table: entry(table.copy(), 0, -1),
 }
-FORGED: dict[str, tuple[Request, Forgery, str | None]] = {
+FORGED: dict[str, tuple[Request, Change, str | None]] = {
     **{f"record {k}": (REQUEST, record_changed(**{k: v}), None) for k, v in OTHER_RECORD.items()},
     **{f"paper {k}": (REQUEST, first_changed(k, change), None) for k, change in OTHER_PAPER.items()},
     **{
@@ -344,11 +331,15 @@ FORGED: dict[str, tuple[Request, Forgery, str | None]] = {
         for part, names in FIGURES.items()
         for name in names
     },
-    **{f"list {k}": (EXACTLY, list_changed(change), "number accepted") for k, change in LISTS.items()},
+    **{f"list {k}": (EXACTLY, selected(change), "number accepted") for k, change in LISTS.items()},
     "standings": (EXACTLY, first_changed("figures", raised), "claims and figures"),
-    **{f"papers {k}": (REQUEST, papers_changed(change), "public data: 1 of") for k, change in ORDERS.items()},
+    **{f"papers {k}": (REQUEST, ordered(change), "public data: 1 of") for k, change in ORDERS.items()},
     **{
-        f"table {k}": (REQUEST, table_changed(change), "limits of each table: 1 of 16 does not agree")
+        f"table {k}": (
+            REQUEST,
+            other_table(lambda table, change=change: ExactPolicy(change(table.numerator))),
+            "limits of each table: 1 of 16 does not agree",
+        )
         for k, change in TABLES.items()
     },
     "one more table": (REQUEST, one_more_table, "accept probabilities: 1 of"),
@@ -436,32 +427,7 @@ def test_what_nearly_agrees() -> None:
 
 def planner_of(tables: PolicyTables) -> Planner:
     """A planner that claims of these tables what they promise, exactly."""
-
-    def planner(part: Conference, guarantee: Guarantee) -> list[PaperPlan]:
-        honest = plan_conference(part, guarantee)
-        return [
-            replace(
-                plan,
-                packed=pack_policy(tables[case.paper]),
-                claim=claim(case.belief, tables[case.paper]),
-                figures=expected_figures(
-                    case.belief, tables[case.paper].accept, raw, bound=plan.figures.wrong - plan.figures.gap
-                ),
-            )
-            for case, plan, raw in zip(part.cases, honest, part.raw_accept, strict=True)
-        ]
-
-    return planner
-
-
-def unlimited(part: Conference, _: Guarantee) -> list[PaperPlan]:
-    """Full calibration, also of papers that are decided again."""
-    free = replace(part, cases=tuple(replace(case, settled=False) for case in part.cases))
-    return plan_conference(free, Guarantee("none", epsilon=None))
-
-
-def public(part: Conference, _: Guarantee) -> list[PaperPlan]:
-    return plan_conference(part, Guarantee("public", epsilon=None))
+    return lambda part, guarantee: replanned(part, plan_conference(part, guarantee), guarantee, tables)
 
 
 @pytest.mark.parametrize(
@@ -478,11 +444,6 @@ def test_tables_that_were_chosen_otherwise_are_found(
     """Whatever they claim of themselves is right: but they leak more, or cost more."""
     with pytest.raises(VerificationError, match=told):
         refuse_failed(sealed_checks(tmp_path / "key.bin", honest, request_, planner))
-
-
-def ends_of(table: ExactPolicy) -> tuple[int, int]:
-    low, high = (end * UNIT // table.denominator for end in table.ends)
-    return low, high
 
 
 def with_table(made: Draft, paper: str, table: ExactPolicy) -> Planner:
@@ -559,13 +520,13 @@ def test_tables_that_differ_in_the_last_digits_pass_and_epsilon_has_no_slack(
 
 
 def several_releases(
-    path: Path, inputs: Sequence[Given], planners: Sequence[Planner], forgery: Forgery
+    path: Path, inputs: Sequence[Given], planners: Sequence[Planner], forgery: Change
 ) -> list[Check]:
     """The checks of several releases, of which the first was forged."""
     for number, (given, planner) in enumerate(zip(inputs, planners, strict=True)):
         with open_ledger(path, KEY) as ledger:
             made = draft(*given, REQUEST, ledger, planner, "mistyped")
-            made = made if number else forgery(made)
+            made = made if number else forgery(Scene(REQUEST, ledger, *given, RNG), made)
             sealed = commit(ledger, made.record, made.policies, input_stamp(KEY, *given, REQUEST))
     return checks_of(*given, sealed)
 
@@ -577,7 +538,7 @@ def test_amended_tables_that_leak_are_found(tmp_path: Path, honest: Given) -> No
     inputs = [honest, (replace(conference, cases=tuple(moved)), truth)]
     for index, planner in enumerate((plan_conference, unlimited)):
         path = key_in(tmp_path / f"{index}")
-        checks = several_releases(path, inputs, [plan_conference, planner], lambda made: made)
+        checks = several_releases(path, inputs, [plan_conference, planner], honestly)
         failed = {check.name: check.failed for check in checks if check.failed}
         assert bool(failed) is bool(index)
         assert not index or failed["release 2: limits of each table"] > 3
@@ -588,7 +549,8 @@ def test_a_forgery_in_an_earlier_release_is_found(tmp_path: Path, honest: Given)
     """Of three releases the first: it is found when the third is verified."""
     conference, truth = honest
     inputs = [honest, (only(conference, *range(1, 16)), truth), honest]
-    for index, forgery in enumerate((lambda made: made, first_changed("accepted", lambda p: not p.accepted))):
+    turned = first_changed("accepted", lambda paper: not paper.accepted)
+    for index, forgery in enumerate((honestly, turned)):
         checks = several_releases(key_in(tmp_path / f"{index}"), inputs, [plan_conference] * 3, forgery)
         failed = [check.name for check in checks if check.failed]
         assert any(name.startswith("release 1: ") for name in failed) == (index == 1)

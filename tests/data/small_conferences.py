@@ -9,11 +9,12 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
 from blindcal.cli import run
-from blindcal.deciding.decide import Outcome, decide_paper, release
+from blindcal.deciding.decide import Outcome, decide, decide_paper, release
 from blindcal.deciding.key import Key, make_key, read_key
 from blindcal.deciding.ledger import ledger_folder, open_ledger, read_head, record_name
 from blindcal.deciding.record import PaperRecord
@@ -23,6 +24,7 @@ from blindcal.planning.request import Request
 from blindcal.posterior.conference import Conference, TrueReviewers, prepare, true_reviewers
 from blindcal.posterior.inputs import Inputs, read_inputs
 from blindcal.reviews import Reviews
+from blindcal.verification import Verification, verify
 
 Rows = tuple[tuple[str, ...], ...]
 
@@ -225,3 +227,46 @@ def read_small(small: SmallConference, folder: Path) -> Inputs:
 def everything(folder: Path) -> dict[str, bytes]:
     """Every file under a folder, to see that nothing was written."""
     return {str(f.relative_to(folder)): f.read_bytes() for f in sorted(folder.rglob("*")) if f.is_file()}
+
+
+@dataclass(frozen=True)
+class Chair:
+    """A chair's folder with a key in it, the conference that is decided there, and what is asked for it."""
+
+    home: Path
+    given: SmallConference | Inputs
+    request: Request
+
+    @property
+    def key(self) -> Path:
+        return self.home / "key.bin"
+
+    def read(self, given: SmallConference | Inputs | None = None) -> Inputs:
+        """A conference as it is read from its files: this chair's if no other is given."""
+        given = given or self.given
+        return read_small(given, self.home / "in") if isinstance(given, SmallConference) else given
+
+    def decide(
+        self,
+        given: SmallConference | Inputs | None = None,
+        request: Request | None = None,
+        *,
+        out: str = "out",
+        **more: Any,
+    ) -> Outcome:
+        return decide(self.read(given), request or self.request, with_key(self.key), self.home / out, **more)
+
+    def amend(
+        self, given: SmallConference | Inputs, *, out: str = "out2", reason: str = "mistyped", **more: Any
+    ) -> Outcome:
+        return self.decide(given, out=out, amend=True, reason=reason, **more)
+
+    def verify(
+        self, given: SmallConference | Inputs | None = None, out: str | None = "out", **more: Any
+    ) -> Verification:
+        return verify(self.read(given), self.key, None if out is None else self.home / out, **more)
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """Every file but those of the conference, to see that nothing was written."""
+        return {name: data for name, data in everything(self.home).items() if not name.startswith("in/")}

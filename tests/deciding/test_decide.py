@@ -19,7 +19,7 @@ from blindcal.certify.exact import CLAIM_DENOMINATOR
 from blindcal.deciding.amend import Changes, changes_since
 from blindcal.deciding.certificate import claim_of
 from blindcal.deciding.decide import decide, decide_paper, draft, release, true_secret
-from blindcal.deciding.key import Key, input_stamp, make_key
+from blindcal.deciding.key import Key, input_stamp
 from blindcal.deciding.ledger import Ledger, commit, ledger_folder, open_ledger
 from blindcal.deciding.publish import latest_release, release_folder
 from blindcal.errors import InputError, RefusedError, VerificationError
@@ -28,13 +28,12 @@ from blindcal.planning.expected_errors import summary
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, TrueReviewers, assemble
-from blindcal.posterior.inputs import Inputs
 from blindcal.posterior.paper import secret_of
-from blindcal.verification import checks_of, refuse_failed, verify
+from blindcal.verification import checks_of, refuse_failed
 from chances import keys, within
 from sealed_releases import probability_of
 from sizes import count
-from small_conferences import drawn, everything, loaded, only, read_small, released, small_conference
+from small_conferences import Chair, drawn, everything, loaded, only, released, small_conference
 
 REQUEST = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4)
 
@@ -413,58 +412,53 @@ def test_tied_slots_are_ordered_by_the_key_and_evenly() -> None:
 
 # --- Deciding from Python: the same input once and for all, and nothing written where it is refused.
 
+SMALL, TYPO = small_conference(), small_conference().with_review(1, score="9.99")
+
 
 @pytest.fixture
-def inputs(tmp_path: Path) -> Inputs:
-    return read_small(small_conference(), tmp_path / "in")
+def chair(key_path: Path, tmp_path: Path) -> Chair:
+    SMALL.write(tmp_path / "in")
+    return Chair(tmp_path, SMALL, REQUEST)
 
 
-def test_the_same_input_always_returns_the_stored_decisions(
-    inputs: Inputs, key_path: Path, tmp_path: Path
-) -> None:
-    first = decide(inputs, REQUEST, key_path, tmp_path / "out")
+def test_the_same_input_always_returns_the_stored_decisions(chair: Chair) -> None:
+    first = chair.decide()
     assert first.how == "new"
-    public = everything(tmp_path / "out")
+    public = everything(chair.home / "out")
     assert public["decisions.csv"].decode() == first.record.decisions
     assert public["certificate.json"].decode() == first.record.certificate
-    sealed = everything(tmp_path / "key.bin.sealed")
+    sealed = everything(chair.home / "key.bin.sealed")
     assert len([name for name in sealed if name.endswith(".sealed")]) == 1
     for out in ("out", "copy"):
-        again = decide(inputs, REQUEST, str(key_path), str(tmp_path / out))
+        again = decide(chair.read(), REQUEST, str(chair.key), str(chair.home / out))
         assert (again.how, again.record) == ("stored", first.record)
-        assert everything(tmp_path / out) == public
-    assert everything(tmp_path / "key.bin.sealed") == sealed
+        assert everything(chair.home / out) == public
+    assert everything(chair.home / "key.bin.sealed") == sealed
 
 
-def test_a_recognized_grid_is_frozen_with_the_first_release(key_path: Path, tmp_path: Path) -> None:
+def test_a_recognized_grid_is_frozen_with_the_first_release(chair: Chair) -> None:
     """Else one corrected score could move the grid, and with it the public data of every paper."""
-    small = small_conference()
-    rows = [(paper, who, f"{3 + i % 4}") for i, (paper, who, _) in enumerate(small.reviews[1:])]
-    whole = replace(small, reviews=(small.reviews[0], *rows))
-    first = read_small(whole, tmp_path / "in")
-    record = decide(first, REQUEST, key_path, tmp_path / "out", despite_misfit=True).record
+    rows = [(paper, who, f"{3 + i % 4}") for i, (paper, who, _) in enumerate(SMALL.reviews[1:])]
+    whole = replace(SMALL, reviews=(SMALL.reviews[0], *rows))
+    record = chair.decide(whole, despite_misfit=True).record
     assert record.grid == [3, 4, 5, 6]
     nearer = [(paper, who, score if score in "45" else "5") for paper, who, score in rows]
     middle = replace(whole, reviews=(whole.reviews[0], *nearer))
-    changed = read_small(middle, tmp_path / "in2")
-    again = decide(changed, REQUEST, key_path, tmp_path / "out2", amend=True, reason="mistyped")
+    again = chair.amend(middle)
     assert again.record.grid == record.grid
     assert again.changes.grid == ()
-    assert verify(changed, key_path, tmp_path / "out2").agrees
-    wider = read_small(whole.with_review(1, score="7"), tmp_path / "in3")
+    assert chair.verify(middle, "out2").agrees
     with pytest.raises(InputError, match="1 score not among those that papers were decided with"):
-        decide(wider, REQUEST, key_path, tmp_path / "out3", amend=True, reason="late")
+        chair.amend(whole.with_review(1, score="7"), out="out3")
 
 
-def test_another_key_draws_other_coins(inputs: Inputs, key_path: Path, tmp_path: Path) -> None:
+def test_another_key_draws_other_coins(chair: Chair) -> None:
     """The tables are public and the same; only the toss is the key's, so some key decides otherwise."""
-    first = decide(inputs, REQUEST, key_path, tmp_path / "out").record
+    first = chair.decide().record
     seen = {first.decisions}
     for number in range(20):
-        folder = tmp_path / f"{number}"
-        folder.mkdir()
-        make_key(folder / "key.bin")
-        record = decide(inputs, REQUEST, folder / "key.bin", folder / "out").record
+        (chair.home / f"{number}").mkdir()
+        record = replace(chair, home=chair.home / f"{number}").decide().record
         assert [paper.probability for paper in record.papers] == [p.probability for p in first.papers]
         seen.add(record.decisions)
         if len(seen) > 1:
@@ -472,19 +466,18 @@ def test_another_key_draws_other_coins(inputs: Inputs, key_path: Path, tmp_path:
     raise AssertionError("21 keys drew the same coins")
 
 
-def test_an_amendment_keeps_the_bar_and_everything_that_did_not_change(
-    inputs: Inputs, key_path: Path, tmp_path: Path
-) -> None:
-    first = decide(inputs, REQUEST, key_path, tmp_path / "out")
-    changed = read_small(small_conference().with_review(1, score="9.99"), tmp_path / "in2")
-    again = decide(changed, REQUEST, key_path, tmp_path / "out2", amend=True, reason="mistyped")
+def test_an_amendment_keeps_the_bar_and_everything_that_did_not_change(chair: Chair) -> None:
+    """And an old file of reviews leads to the old decisions: whoever publishes them should know."""
+    first, again = chair.decide(), chair.amend(TYPO)
     assert (again.how, again.changes.scores) == ("amended", ("p00",))
     assert again.record.bar == first.record.bar
     assert again.record.papers[1:] == first.record.papers[1:]
-    assert decide(inputs, REQUEST, key_path, tmp_path / "out").record == first.record, "still stored"
-    both = [tmp_path / "out", tmp_path / "out2"]
-    stored = decide(changed, REQUEST, key_path, tmp_path / "out2", published=both)
-    assert (stored.how, stored.record) == ("stored", again.record)
+    both = [chair.home / "out", chair.home / "out2"]
+    for given, out, outcome in ((SMALL, "out", first), (TYPO, "out2", again)):
+        stored = chair.decide(given, out=out, published=both)
+        assert (stored.how, stored.record) == ("stored", outcome.record)
+        told = any("release 2 came after it and replaced it" in remark for remark in stored.remarks)
+        assert told == (given is SMALL)
 
 
 BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
@@ -508,83 +501,69 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_what_is_refused_leaves_nothing_behind(
-    name: str, inputs: Inputs, key_path: Path, tmp_path: Path
-) -> None:
+def test_what_is_refused_leaves_nothing_behind(name: str, chair: Chair) -> None:
     given, error, told = BAD[name]
     settings = {"request": REQUEST, "key": "key.bin", "out": "out", **given}
     request, key, out = (settings.pop(part) for part in ("request", "key", "out"))
     if "published" in settings:
-        settings["published"] = [tmp_path / folder for folder in settings["published"]]
-    before = everything(tmp_path)
+        settings["published"] = [chair.home / folder for folder in settings["published"]]
+    inputs, before = chair.read(), everything(chair.home)
     with pytest.raises(error, match=told):
-        decide(inputs, request, tmp_path / key, tmp_path / out, **settings)
-    assert everything(tmp_path) == before
-    assert not (tmp_path / "out").exists()
+        decide(inputs, request, chair.home / key, chair.home / out, **settings)
+    assert everything(chair.home) == before
+    assert not (chair.home / "out").exists()
 
 
-def test_a_changed_input_is_refused_unless_it_is_amended_into_a_new_folder(
-    inputs: Inputs, key_path: Path, tmp_path: Path
-) -> None:
-    decide(inputs, REQUEST, key_path, tmp_path / "out")
-    changed = read_small(small_conference().with_review(3, score="0.25"), tmp_path / "in2")
-    before = everything(tmp_path)
+def test_a_changed_input_is_refused_unless_it_is_amended_into_a_new_folder(chair: Chair) -> None:
+    chair.decide()
+    changed, before = SMALL.with_review(3, score="0.25"), chair.files
     with pytest.raises(RefusedError, match=r"in 1 of 6 papers \(1 with other scores\)"):
-        decide(changed, REQUEST, key_path, tmp_path / "new")
+        chair.decide(changed, out="new")
     with pytest.raises(RefusedError, match="out"):
-        decide(changed, REQUEST, key_path, tmp_path / "out", amend=True, reason="x")
+        chair.amend(changed, out="out")
     with pytest.raises(InputError, match="needs a `reason`"):
-        decide(changed, REQUEST, key_path, tmp_path / "new", amend=True, reason=" ")
-    assert everything(tmp_path) == before
+        chair.amend(changed, reason=" ")
+    assert chair.files == before
 
 
-def test_a_folder_that_holds_other_decisions_is_refused_before_anything_is_sealed(
-    inputs: Inputs, key_path: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "decisions.csv").write_text("mine")
+def test_a_folder_that_holds_other_decisions_is_refused_before_anything_is_sealed(chair: Chair) -> None:
+    (chair.home / "out").mkdir()
+    (chair.home / "out" / "decisions.csv").write_text("mine")
+    before = chair.files
     with pytest.raises(RefusedError, match=r"decisions\.csv"):
-        decide(inputs, REQUEST, key_path, tmp_path / "out")
-    assert not list(tmp_path.rglob("*.sealed/*.sealed"))
-    assert everything(tmp_path / "out") == {"decisions.csv": b"mine"}
+        chair.decide()
+    assert chair.files == before
 
 
-def test_full_calibration_is_decided_where_it_may_leak(
-    inputs: Inputs, key_path: Path, tmp_path: Path
-) -> None:
+def test_full_calibration_is_decided_where_it_may_leak(chair: Chair) -> None:
     request = Request(Guarantee("none", epsilon=None), bar=7.0)
-    outcome = decide(inputs, request, key_path, tmp_path / "out", yes_leak=True)
+    outcome = chair.decide(request=request, yes_leak=True)
     assert outcome.record.request == request
     assert any(remark.startswith("no paper is expected to pass `bar` 7") for remark in outcome.remarks)
 
 
-def test_decisions_of_a_missing_key_are_not_made_again(
-    inputs: Inputs, key_path: Path, tmp_path: Path
-) -> None:
-    decide(inputs, REQUEST, key_path, tmp_path / "out")
-    key_path.unlink()
-    before = everything(tmp_path)
+def test_decisions_of_a_missing_key_are_not_made_again(chair: Chair) -> None:
+    chair.decide()
+    chair.key.unlink()
+    before = chair.files
     with pytest.raises(RefusedError, match="holds decisions of a missing key"):
-        decide(inputs, REQUEST, key_path, tmp_path / "new")
-    assert everything(tmp_path) == before
+        decide(chair.read(), REQUEST, chair.key, chair.home / "new")
+    assert chair.files == before
 
 
-def test_a_calibration_that_does_not_fit_is_refused_at_first_and_never_later(
-    key_path: Path, tmp_path: Path
-) -> None:
+def test_a_calibration_that_does_not_fit_is_refused_at_first_and_never_later(chair: Chair) -> None:
     """What was decided despite it is returned without asking again."""
     small = small_conference(papers=12)
     rows = [(paper, who, f"{float(score) + 50}") for paper, who, score in small.reviews[1:]]
-    far = read_small(type(small)((small.reviews[0], *rows), small.reviewers, small.pools), tmp_path / "in")
-    before = everything(tmp_path)
+    far, before = replace(small, reviews=(small.reviews[0], *rows)), chair.files
     with pytest.raises(InputError, match="despite_misfit"):
-        decide(far, REQUEST, key_path, tmp_path / "out")
-    assert everything(tmp_path) == before
-    first = decide(far, REQUEST, key_path, tmp_path / "out", despite_misfit=True)
-    assert decide(far, REQUEST, key_path, tmp_path / "out").record == first.record
+        chair.decide(far)
+    assert chair.files == before
+    first = chair.decide(far, despite_misfit=True)
+    assert chair.decide(far).record == first.record
 
 
-def test_progress_is_told_in_whole(inputs: Inputs, key_path: Path, tmp_path: Path) -> None:
+def test_progress_is_told_in_whole(chair: Chair) -> None:
     """Weighed once, then solved and certified: the steps that were announced are the steps that come."""
     told: dict[str, list[int]] = {}
 
@@ -593,49 +572,36 @@ def test_progress_is_told_in_whole(inputs: Inputs, key_path: Path, tmp_path: Pat
         told[work] = [steps]
         yield told[work].append
 
-    decide(inputs, REQUEST, key_path, tmp_path / "out", progress=progress)
+    chair.decide(progress=progress)
     assert list(told) == ["weighing 6 papers", "deciding 6 papers"]
     assert [(steps, sum(done)) for steps, *done in told.values()] == [(6, 6), (6, 6)]
 
 
-def test_one_published_folder_needs_no_list(inputs: Inputs, key_path: Path, tmp_path: Path) -> None:
-    out, folder = tmp_path / "out", tmp_path / "in"
-    first = decide(inputs, REQUEST, key_path, out)
+def test_one_published_folder_needs_no_list(chair: Chair) -> None:
+    out, folder, first = chair.home / "out", chair.home / "in", chair.decide()
     for published in (str(out), out, [out]):
-        again = decide(inputs, REQUEST, key_path, out, published=published)
+        again = chair.decide(published=published)
         assert (again.how, again.record) == ("stored", first.record)
     with pytest.raises(InputError, match=f"`published` {folder} must hold a certificate.json"):
-        decide(inputs, REQUEST, key_path, out, published=str(folder))
+        chair.decide(published=str(folder))
 
 
-def test_decisions_that_were_replaced_are_called_so(inputs: Inputs, key_path: Path, tmp_path: Path) -> None:
-    """An old file of reviews leads to the old decisions: whoever publishes them should know."""
-    new = read_small(small_conference().with_review(1, score="0.77"), tmp_path / "b")
-    first = decide(inputs, REQUEST, key_path, tmp_path / "one")
-    second = decide(new, REQUEST, key_path, tmp_path / "two", amend=True, reason="typo")
-    for now, told in ((inputs, True), (new, False)):
-        again = decide(now, REQUEST, key_path, tmp_path / "three" / f"{told}")
-        assert again.record == (first if told else second).record
-        assert any("release 2 came after it and replaced it" in one for one in again.remarks) is told
-
-
-def test_nothing_is_published_beside_the_reviews(inputs: Inputs, key_path: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "in"
-    (tmp_path / "link").symlink_to(folder)
-    for out in (folder, tmp_path, tmp_path / "link"):
+def test_nothing_is_published_beside_the_reviews(chair: Chair) -> None:
+    (chair.home / "link").symlink_to(chair.home / "in")
+    for out in ("in", ".", "link"):
         with pytest.raises(InputError, match="must not lie in the `out` folder: it says who reviewed what"):
-            decide(inputs, REQUEST, key_path, out)
-    assert sorted(path.name for path in folder.iterdir()) == ["pools.csv", "reviewers.csv", "reviews.csv"]
-    decide(inputs, REQUEST, key_path, folder / "out")
+            chair.decide(out=out)
+    assert {*everything(chair.home / "in")} == {"pools.csv", "reviewers.csv", "reviews.csv"}
+    chair.decide(out="in/out")
 
 
-def test_each_release_can_have_a_folder_of_its_own(inputs: Inputs, key_path: Path, tmp_path: Path) -> None:
-    out = tmp_path / "public"
-    first = decide(inputs, REQUEST, key_path, out, numbered=True)
-    changed = read_small(small_conference().with_review(1, score="9.99"), tmp_path / "in2")
+def test_each_release_can_have_a_folder_of_its_own(chair: Chair) -> None:
+    """And a numbered release shows that the ledger is older."""
+    out = chair.home / "public"
+    first = chair.decide(out="public", numbered=True)
     with pytest.raises(RefusedError, match=r"1 with other scores"):
-        decide(changed, REQUEST, key_path, out, numbered=True)
-    second = decide(changed, REQUEST, key_path, out, numbered=True, amend=True, reason="mistyped")
+        chair.decide(TYPO, out="public", numbered=True)
+    second = chair.amend(TYPO, out="public", numbered=True)
     for _ in range(2):
         assert {path.name for path in out.iterdir()} == {"release-1", "release-2"}
         for number, outcome in enumerate((first, second), start=1):
@@ -643,44 +609,34 @@ def test_each_release_can_have_a_folder_of_its_own(inputs: Inputs, key_path: Pat
             assert public["decisions.csv"].decode() == outcome.record.decisions
             assert public["certificate.json"].decode() == outcome.record.certificate
         assert latest_release(out) == out / "release-2"
-        again = decide(changed, REQUEST, key_path, out, numbered=True, amend=True, reason="nothing changed")
+        again = chair.amend(TYPO, out="public", numbered=True, reason="nothing changed")
         assert again.how == "stored"
-
-
-def test_a_numbered_release_shows_that_the_ledger_is_older(
-    inputs: Inputs, key_path: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "public"
-    decide(inputs, REQUEST, key_path, out, numbered=True)
-    changed = read_small(small_conference().with_review(1, score="9.99"), tmp_path / "in2")
-    decide(changed, REQUEST, key_path, out, numbered=True, amend=True, reason="mistyped")
-    (tmp_path / "key.bin.sealed" / "0002.sealed").unlink()
+    (chair.home / "key.bin.sealed" / "0002.sealed").unlink()
     with pytest.raises(RefusedError, match="holds only 1: it is older than what was published"):
-        decide(changed, REQUEST, key_path, out, numbered=True, amend=True, reason="mistyped")
+        chair.amend(TYPO, out="public", numbered=True)
 
 
 @pytest.mark.parametrize("full", ["nothing", "record", "public"])
 def test_a_full_disk_is_named_with_what_was_decided(
-    full: str, key_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    full: str, chair: Chair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    inputs, request = read_small(small_conference(), tmp_path / "in"), Request(Guarantee("public"), bar=0.0)
-    fsync = os.fsync
+    inputs, request = chair.read(), Request(Guarantee("public"), bar=0.0)
+    log, out, fsync = ledger_folder(chair.key), chair.home / "out", os.fsync
 
     def limited(descriptor: int) -> None:
-        record, table = ledger_folder(key_path) / "0001.sealed", tmp_path / "out" / "decisions.csv"
+        record, table = log / "0001.sealed", out / "decisions.csv"
         if {"nothing": True, "record": record.exists(), "public": table.exists()}[full]:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         fsync(descriptor)
 
     monkeypatch.setattr(os, "fsync", limited)
     with pytest.raises(OSError, match="No space left on device") as caught:
-        decide(inputs, request, key_path, tmp_path / "out")
+        chair.decide(inputs, request)
     monkeypatch.undo()
-    recorded = (ledger_folder(key_path) / "0001.sealed").exists()
+    recorded = (log / "0001.sealed").exists()
     assert recorded == (full != "nothing")
     assert ("nothing was decided" in str(caught.value)) == (not recorded)
     assert ("the decisions are recorded" in str(caught.value)) == recorded
-    place = tmp_path / "out" if full == "public" else ledger_folder(key_path)
+    place = out if full == "public" else log
     assert place in {(named := Path(str(caught.value.filename))), named.parent}
-    outcome = decide(inputs, request, key_path, tmp_path / "out")
-    assert outcome.how == ("stored" if recorded else "new")
+    assert chair.decide(inputs, request).how == ("stored" if recorded else "new")

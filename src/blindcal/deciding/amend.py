@@ -122,6 +122,18 @@ def changes_since(past: Ledger, conference: Conference, truth: TrueReviewers, re
 
 
 def _refuse_other_settings(first: Record, request: Request) -> None:
+    if first.request.quota != request.quota:
+        # One number is released, and any other is printed.
+        accept, wait_list = (
+            ",".join(f"{track}={papers}" for track, papers in number.items())
+            if isinstance(number, Mapping)
+            else number
+            for number in (first.request.accept, first.request.wait_list)
+        )
+        raise RefusedError(
+            f"`accept` is {accept} and `wait_list` {wait_list} since release 1 and cannot be changed: "
+            "`blindcal export --accept` prints a list of another number, without a draw or a release"
+        )
     for name in ("scores", "release"):
         # Another value would publish more, or less, than the releases before.
         if (then := getattr(first.request, name)) != (given := getattr(request, name)):

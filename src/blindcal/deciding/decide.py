@@ -67,7 +67,7 @@ from blindcal.io.tables import StrPath, data_frame
 from blindcal.planning.calibration_check import check_calibration
 from blindcal.planning.conference_plan import PaperPlan, checked_fit, plan_conference
 from blindcal.planning.remarks import input_remarks, plan_remarks, quota_remarks
-from blindcal.planning.request import Number, Request, check_types
+from blindcal.planning.request import Request, check_types
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Case, Conference, TrueReviewers
 from blindcal.posterior.inputs import Inputs
@@ -538,8 +538,6 @@ def release(
     """
     releases = ledger.releases
     refuse_other_conference(ledger, request.conference)
-    if releases:
-        _refuse_other_number(ledger.records[-1].request, request)
     changes = changes_since(ledger, conference, truth, request)
     stamp = input_stamp(ledger.key, conference, recorded_truth(ledger, truth, changes), request, given)
     same = [release for release in releases if release.input == stamp]
@@ -556,17 +554,3 @@ def release(
     made = draft(conference, truth, request, ledger, planner, why, changes=changes, stamp=stamp, given=given)
     commit(ledger, made.record, made.policies, stamp)
     return Outcome(made.record, "amended" if releases else "new", changes)
-
-
-def _refuse_other_number(before: Request, request: Request) -> None:
-    """Refuses another number of accepted papers: one is released, and any other is printed."""
-    if before.quota != request.quota:
-        raise RefusedError(
-            f"`accept` is {_number_text(before.accept)} and `wait_list` {_number_text(before.wait_list)} "
-            "since release 1 and cannot be changed: `blindcal export --accept` prints a list of another "
-            "number, without a draw or a release"
-        )
-
-
-def _number_text(number: Number | None) -> str:
-    return ",".join(f"{k}={v}" for k, v in number.items()) if isinstance(number, Mapping) else str(number)
