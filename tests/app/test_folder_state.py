@@ -9,37 +9,14 @@ import pytest
 
 pytest.importorskip("jinja2")
 
-from blindcal.app.folder_state import folder_stamp, published, read_state, requested
-from blindcal.planning.guarantee_menu import MENU
-from blindcal.policy.guarantee import Guarantee
+from blindcal.app.folder_state import folder_stamp, published, read_state
 from blindcal.project.create import InitialSettings, create_folder, key_beside
-from blindcal.project.settings import (
-    FILE,
-    conference_text,
-    folder_request,
-    guarantee_settings,
-    read_folder,
-    with_settings,
-)
+from blindcal.project.settings import FILE, conference_text, read_folder
 
 pytestmark = pytest.mark.edge
 
 BASE = {"conference": "icx", "key": "../k", "out": "public", "reviews": "r", "reviewers": FILE}
 BASE |= {"scores": "public", "pools": "everyone"}
-
-
-@pytest.mark.parametrize("guarantee", [one for one in MENU if one.name != "none"], ids=str)
-def test_every_guarantee_of_the_menu_can_be_written_and_read(guarantee: Guarantee, tmp_path: Path) -> None:
-    text = conference_text({**BASE, "epsilon": 2.0, "accept-rate": 0.3})
-    (tmp_path / FILE).write_text(with_settings(text, guarantee_settings(guarantee)))
-    assert folder_request(read_folder(tmp_path)).guarantee == guarantee
-
-
-def test_a_folder_that_leaves_something_open_says_what(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text(conference_text(BASE))
-    request, unset = requested(read_folder(tmp_path))
-    assert request is None
-    assert "accept_rate" in str(unset)
 
 
 def test_nothing_is_published_before_both_files_are_there(tmp_path: Path) -> None:

@@ -418,7 +418,7 @@ def _plan_view(session: Session, state: FolderState) -> dict[str, Any]:
     planned: Answer | LevelAnswer | None = session.result("planned")
     request = state.request
     if planned is not None and request is not None and request.guarantee != planned.chosen:
-        # Chosen elsewhere, in Settings or in conference.toml.
+        # Chosen since, in the menu, in Settings or in conference.toml.
         compared = [choice.guarantee for choice in planned.menu.choices]
         planned = replace(planned, chosen=request.guarantee) if request.guarantee in compared else None
     return {

@@ -434,9 +434,7 @@ class Session:
             planned = self.result("planned")
             if planned is None or not 0 <= row < len(planned.menu.choices):
                 raise InputError("there is no such line in the menu")
-            chosen = planned.menu.choices[row].guarantee
-            self.set(guarantee_settings(chosen))
-            self.keep("planned", replace(planned, chosen=chosen))
+            self.set(guarantee_settings(planned.menu.choices[row].guarantee))
 
     def withdraw(self, paper: str, reason: str) -> None:
         """List a paper under `[withdrawn]`, with its reason."""
