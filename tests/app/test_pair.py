@@ -100,13 +100,9 @@ def test_every_point_of_the_plane_is_in_the_part_that_its_scores_would_give(sett
             ]
 
 
-def test_where_reviewers_are_alike_they_never_disagree() -> None:
-    alike = Settings(slope_2=1.2, offset_2=0.6)
-    assert regions(alike)["conflict"] == []
-    assert not picture(alike)["conflict"]
-
-
 def test_the_page_starts_with_a_promise_and_not_with_a_leak() -> None:
+    alike = Settings(slope_2=1.2, offset_2=0.6)
+    assert (regions(alike)["conflict"], picture(alike)["conflict"]) == ([], False)
     found = picture(Settings())
     assert found["conflict"]
     assert found["policy"]["largest_posterior"] < 0.9

@@ -61,16 +61,13 @@ def test_ports_that_are_taken_or_none_are_refused(tmp_path: Path) -> None:
     desk.close()
 
 
-def test_two_servers_have_two_tokens(tmp_path: Path) -> None:
-    with served(tmp_path) as (one, _, _), served(tmp_path) as (two, _, _):
+def test_two_servers_have_two_tokens_and_the_page_with_one_is_for_its_owner_alone(tmp_path: Path) -> None:
+    with served(tmp_path) as (one, _, found), served(tmp_path) as (two, _, _):
         assert one.token != two.token
         assert Client(one.port, two.token).get("/").status == 403
-
-
-def test_the_page_that_leads_there_is_for_its_owner_alone(tmp_path: Path) -> None:
-    path = write_redirect("http://127.0.0.1:1/token/", tmp_path)
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert 'url=http://127.0.0.1:1/token/"' in path.read_text()
+        path = write_redirect(found.address, tmp_path)
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert f'url={found.address}"' in path.read_text()
 
 
 PUT = "PUT /{token}/conference/files?name=a.csv HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\n"

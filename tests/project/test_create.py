@@ -99,12 +99,6 @@ def test_what_cannot_be_is_refused_and_nothing_is_written(
     assert everything(tmp_path) == before
 
 
-def test_an_existing_folder_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "icx").mkdir()
-    with pytest.raises(RefusedError, match="never overwritten"):
-        made(tmp_path, InitialSettings())
-
-
 @pytest.mark.parametrize(
     ("tracks", "accept", "told"),
     [
@@ -179,6 +173,10 @@ def test_a_key_that_decided_another_conference_is_refused(tmp_path: Path) -> Non
         create_folder(tmp_path / "other", wishes, key)
     assert not (tmp_path / "other").exists()
     assert create_folder(tmp_path / "icx", wishes, key).key == key
+    (tmp_path / "new").mkdir()
+    for there, told in (("icx", "settings are changed in"), ("new", "never overwritten")):
+        with pytest.raises(RefusedError, match=told):
+            create_folder(tmp_path / there, wishes, key)
 
 
 # --- Keys of folders: beside them, never inside, and none in the place of one that was lost.
@@ -191,17 +189,11 @@ def test_a_key_lies_beside_its_folder_and_is_for_its_owner_alone(tmp_path: Path)
     make_key(key)
     assert key.stat().st_mode & 0o777 == 0o600
     check_key(key, tmp_path / "icx")
-
-
-def test_a_key_within_the_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="`key` must not lie in the folder"):
-        check_key(tmp_path / "icx" / "inner" / "x.key", tmp_path / "icx")
-    with pytest.raises(InputError, match="must be a folder that exists"):
-        check_key(tmp_path / "nowhere" / "x.key", tmp_path / "icx")
-
-
-def test_no_key_is_made_in_the_place_of_one_that_was_lost(tmp_path: Path) -> None:
-    key = tmp_path / "icx.key"
+    for bad, told in (("icx/inner/x.key", "must not lie in the folder"), ("nowhere/x.key", "that exists")):
+        with pytest.raises(InputError, match=told):
+            check_key(tmp_path / bad, tmp_path / "icx")
+    # None is made in the place of one that was lost.
+    key.unlink()
     ledger_folder(key).mkdir()
     with pytest.raises(RefusedError, match="a key that is missing"):
         check_key(key, tmp_path / "icx")

@@ -10,7 +10,7 @@ pytest.importorskip("jinja2")
 
 from blindcal.errors import InputError, RefusedError
 from blindcal.project.publish import export_release, folder_list, report_release, sealed_release
-from blindcal.project.settings import read_folder
+from blindcal.project.settings import Folder, read_folder
 from small_conferences import decided, project, small_conference
 
 pytestmark = pytest.mark.edge
@@ -22,23 +22,24 @@ def release(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-def test_a_release_alone_has_a_page_and_says_what_it_lacks(release: Path) -> None:
+def folder_of(release: Path, *lines: str) -> Folder:
+    """The folder whose release it is, with further lines in conference.toml."""
+    place = release.parent
+    return read_folder(project(place / "in", place / "key.bin", release, *lines))
+
+
+def test_a_release_alone_has_a_page_and_says_what_it_lacks_but_not_a_part_of_one(release: Path) -> None:
     made = report_release(None, release)
     assert "gray zone" not in made.html
     assert made.remarks == ("without the conference's folder the page has no gray zone",)
-
-
-def test_a_page_of_two_releases_is_refused(release: Path) -> None:
     table = release / "decisions.csv"
     table.write_text("\n".join(table.read_text().splitlines()[:-1]) + "\n")
     with pytest.raises(InputError, match=r"certificate.json is about 6 papers, and its table has 5"):
         report_release(None, release)
 
 
-def test_a_table_that_was_edited_is_neither_exported_nor_shown(tmp_path: Path) -> None:
-    files, release = small_conference().write(tmp_path / "in"), tmp_path / "out"
-    decided(files, tmp_path / "key.bin", release)
-    folder = read_folder(project(files, tmp_path / "key.bin", release))
+def test_a_table_that_was_edited_is_neither_exported_nor_shown(release: Path, tmp_path: Path) -> None:
+    folder = folder_of(release)
     assert export_release(folder, release, "csv").remarks == ()
     table = release / "decisions.csv"
     before = table.read_text()
@@ -58,16 +59,11 @@ def test_a_table_that_was_edited_is_neither_exported_nor_shown(tmp_path: Path) -
     assert export_release(folder, release, "csv").remarks == ()
 
 
-def test_scores_that_were_edited_after_deciding_go_into_no_page(tmp_path: Path) -> None:
-    small = small_conference()
-    files, release = small.write(tmp_path / "in"), tmp_path / "out"
-    decided(files, tmp_path / "key.bin", release)
-    folder = read_folder(project(files, tmp_path / "key.bin", release))
-    assert "gray zone" in report_release(folder, release).html
-    small.with_review(1, score="0.31").write(tmp_path / "in")
-    folder = read_folder(project(files, tmp_path / "key.bin", release))
+def test_scores_that_were_edited_after_deciding_go_into_no_page(release: Path, tmp_path: Path) -> None:
+    assert "gray zone" in report_release(folder_of(release), release).html
+    small_conference().with_review(1, score="0.31").write(tmp_path / "in")
     with pytest.raises(InputError, match=r"scores of 1 paper are not those that were decided \(p00\)"):
-        report_release(folder, release)
+        report_release(folder_of(release), release)
 
 
 def test_confidential_figures_need_the_key(release: Path, tmp_path: Path) -> None:
@@ -80,7 +76,7 @@ def test_confidential_figures_need_the_key(release: Path, tmp_path: Path) -> Non
 def test_another_list_is_for_the_chair_alone_and_needs_a_number(tmp_path: Path) -> None:
     files, release = small_conference().write(tmp_path / "in"), tmp_path / "out"
     decided(files, tmp_path / "key.bin", release, "accept = 3")
-    folder = read_folder(project(files, None, release, "accept = 3"))
+    folder = folder_of(release, "accept = 3")
     with pytest.raises(InputError, match="say how many papers to accept"):
         folder_list(folder, "")
     made = export_release(folder, release, "csv", printed=folder_list(folder, "4"))
@@ -88,10 +84,10 @@ def test_another_list_is_for_the_chair_alone_and_needs_a_number(tmp_path: Path) 
     assert not export_release(folder, release, "csv").confidential
 
 
-def test_a_decision_by_hand_stands_in_the_file_with_a_remark(release: Path, tmp_path: Path) -> None:
+def test_a_decision_by_hand_stands_in_the_file_with_a_remark(release: Path) -> None:
     plain = export_release(None, release, "csv")
     paper, other = next((p.paper, "reject") for p in plain.papers if p.decision == "accept")
     notes = f'[overridden]\n"{paper}" = "{other}: an error in a review"'
-    made = export_release(read_folder(project(tmp_path / "in", None, release, notes)), release, "csv")
+    made = export_release(folder_of(release, notes), release, "csv")
     assert {p.paper: p.decision for p in made.papers if p.overridden} == {paper: other}
     assert "1 decision overridden by hand" in made.remarks[0]
