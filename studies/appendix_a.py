@@ -13,10 +13,9 @@ from matplotlib import pyplot as plt
 
 from blindcal.checks import Array
 from blindcal.paper import appendix_a
-from blindcal.paper.ranking_errors import SimulatedErrors
+from blindcal.paper.ranking_errors import NOISES, SimulatedErrors
 from stated import asked, keep, mean_and_error, save_figure, table, with_errors
 
-NOISE = [step / 20 for step in range(11)]
 TABLED = [0.0, 0.05, 0.1, 0.25, 0.5]
 MEASURES = {"kendall_tau": "Kendall-tau distance", "messy_middle": "messy-middle error"}
 # The published script stacks permutations; the text says uniformly at random. The noise axis is a variance
@@ -35,7 +34,7 @@ STYLES = {
 def compute(trials: int, workers: int) -> dict[str, SimulatedErrors]:
     """All methods at all noise levels, for each reading."""
     options = {"trials": trials, "workers": workers}
-    return {reading: appendix_a(NOISE, list(STYLES), reading=reading, **options) for reading in READINGS}
+    return {reading: appendix_a(NOISES, list(STYLES), reading=reading, **options) for reading in READINGS}
 
 
 def draw(results: dict[str, SimulatedErrors]) -> None:
@@ -49,7 +48,7 @@ def draw(results: dict[str, SimulatedErrors]) -> None:
                 label, color, marker, line = STYLES[method]
                 mean, bars = result.mean[:, m, k], 1.96 * result.standard_error[:, m, k]
                 style = {"color": color, "marker": marker, "linestyle": line, "label": label}
-                panel.errorbar(NOISE, mean, bars, markersize=4, capsize=2, **style)
+                panel.errorbar(NOISES, mean, bars, markersize=4, capsize=2, **style)
             panel.set_title(f"reading of the {reading}")
             panel.set_xlabel(axis)
             panel.set_ylim(bottom=0)
@@ -60,7 +59,7 @@ def draw(results: dict[str, SimulatedErrors]) -> None:
 
 def tables(results: dict[str, SimulatedErrors]) -> dict[str, list[str]]:
     """Errors at some noise levels, by the name under which docs/evidence/calibrators.md may show them."""
-    shown = [NOISE.index(noise) for noise in TABLED]
+    shown = [NOISES.index(noise) for noise in TABLED]
     built = {}
     for reading, result in results.items():
         for k, measure in enumerate(MEASURES):
@@ -80,7 +79,7 @@ def sentences(results: dict[str, SimulatedErrors]) -> dict[str, list[str]]:
     behind = min(
         float(ratio)
         for result in results.values()
-        for noise, ratio in zip(NOISE, _standard_errors(result, "standardized", "raw", 0), strict=True)
+        for noise, ratio in zip(NOISES, _standard_errors(result, "standardized", "raw", 0), strict=True)
         if noise > 0.0
     )
     ahead = [
@@ -104,7 +103,7 @@ def sentences(results: dict[str, SimulatedErrors]) -> dict[str, list[str]]:
 def _factors(results: dict[str, SimulatedErrors]) -> list[str]:
     """How much larger the Kendall-tau distance is without known parameters, at four noise levels."""
     places = [("script", 0.05), ("script", 0.25), ("script", 0.5), ("text", 0.5)]
-    means = [results[reading].mean[NOISE.index(noise), :, 0] for reading, noise in places]
+    means = [results[reading].mean[NOISES.index(noise), :, 0] for reading, noise in places]
     known, *others = (list(STYLES).index(name) for name in ("maximum_likelihood", "raw", "hierarchical"))
     raw, best = ([mean[method] / mean[known] for mean in means] for method in others)
     return [

@@ -25,7 +25,7 @@ from scipy.special import ndtri
 
 from blindcal.adversaries.findings import Finding, finding_about, paper_findings
 from blindcal.adversaries.side_knowledge import co_reviewer_findings, collusion_findings, evidence_findings
-from blindcal.adversaries.single_paper import View, case_view, published_view
+from blindcal.adversaries.single_paper import View, published_view
 from blindcal.checks import Array
 from blindcal.compute.parallel import parallel_map
 from blindcal.policy.guarantee import Guarantee
@@ -35,7 +35,7 @@ from blindcal.posterior.paper import PaperCase
 from blindcal.simulation.conference import SimulatedConference, simulate, uniform_case
 from blindcal.simulation.population import prototype_population, uniform_assignments
 from menu import cases
-from stated import asked, guarantees, keep, table
+from stated import asked, guarantees, keep, planned_view, table
 
 BAR = float(ndtri(0.75))
 STRENGTH, COLLUDERS, POOL = 1.5, 20, 12
@@ -91,7 +91,7 @@ def knowing(papers: int, workers: int) -> tuple[list[str], dict[str, float]]:
     drawn = cases(prototype_population(), papers, POOL, seed=5)
     rows, gains = [], {}
     for name, guarantee in MENU.items():
-        views = parallel_map(partial(_planned, guarantee=guarantee), drawn, workers=workers)
+        views = parallel_map(partial(planned_view, guarantee=guarantee), drawn, workers=workers)
         plain = finding_about(paper_findings("", views, "chosen"), "chosen")
         (informed,) = evidence_findings(views, STRENGTH, ["chosen"], workers=workers)
         (company,) = co_reviewer_findings(views, ["chosen"])
@@ -106,10 +106,6 @@ def knowing(papers: int, workers: int) -> tuple[list[str], dict[str, float]]:
 
 def _added(finding: Finding) -> str:
     return f"{100 * finding.added:+.2f} ± {100 * finding.error:.2f}"
-
-
-def _planned(case: PaperCase, guarantee: Guarantee) -> View:
-    return case_view(case, Policy(np.clip(solve(case, guarantee).accept, 0.0, 1.0)), 1.0)
 
 
 def colluding(setting: Setting, seed: int, workers: int) -> list[str]:

@@ -36,7 +36,7 @@ from blindcal.posterior.paper import PaperCase
 from blindcal.posterior.tuple_weights import tuple_posteriors
 from blindcal.simulation.conference import uniform_case
 from blindcal.simulation.population import Population, nips_2014_population, prototype_population, rounded
-from stated import asked, guarantees, keep, mean_and_error, table
+from stated import asked, guarantees, keep, mean_and_error, ratio_of_means, table
 
 REVIEWS, PAPERS, RATE = 3, 24, 0.25
 STRENGTH, HINTS, GROUPS = 1.5, 200, 100
@@ -272,12 +272,9 @@ def over_committees(values: Array) -> tuple[Array, Array]:
 
 
 def kept(result: Array, guarantee: int) -> tuple[float, float]:
-    """The share of full calibration's benefit over mean scores that is kept (delta method)."""
-    raw = column(result, "raw", guarantee)
-    benefit, whole = raw - column(result, "wrong", guarantee), raw - column(result, "full", guarantee)
-    share = float(benefit.mean() / whole.mean())
-    residual = (benefit - share * whole).mean(axis=1)
-    return share, float(residual.std(ddof=1) / sqrt(len(residual)) / whole.mean())
+    """The share of full calibration's benefit over mean scores that is kept, with its error."""
+    raw, wrong, full = (column(result, name, guarantee).mean(axis=1) for name in ("raw", "wrong", "full"))
+    return ratio_of_means(raw - wrong, raw - full)
 
 
 def worthwhile(result: Array) -> bool:

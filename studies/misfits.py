@@ -18,17 +18,14 @@ import numpy as np
 from scipy.special import gammaln, log_ndtr, logsumexp, ndtri
 
 from blindcal.adversaries.findings import finding_about, paper_findings
-from blindcal.adversaries.single_paper import View, case_view, rises
+from blindcal.adversaries.single_paper import View, rises
 from blindcal.checks import Array
 from blindcal.compute.parallel import parallel_map
 from blindcal.errors import InputError
-from blindcal.policy.guarantee import Guarantee
-from blindcal.policy.policy import Policy
-from blindcal.policy.solver import solve
 from blindcal.posterior.paper import PaperCase
 from blindcal.simulation.conference import uniform_case
 from blindcal.simulation.population import prototype_population
-from stated import asked, guarantees, keep, table
+from stated import asked, guarantees, keep, planned_view, table
 
 # The grid of qualities for sums: N(0, 1) has less than 1e-14 beyond its ends.
 _LARGEST_QUALITY, _NODES = 8.0, 1601
@@ -199,18 +196,14 @@ def paper(rng: np.random.Generator, world: ScoreModel) -> tuple[PaperCase, Array
     return uniform_case("p", score, names, stated[order], BAR), true[order]
 
 
-def seen(case: PaperCase, guarantee: Guarantee) -> View:
-    return case_view(case, Policy(np.clip(solve(case, guarantee).accept, 0.0, 1.0)), 1.0)
-
-
 def compute(world: ScoreModel, papers: int, workers: int) -> dict[str, Misfit]:
     rng = np.random.default_rng([31, len(world.name)])
-    drawn = [paper(rng, world) for _ in range(papers)]
-    weights = [world.weight(case, true) for case, true in drawn]
+    cases, true = zip(*(paper(rng, world) for _ in range(papers)), strict=True)
+    weights = list(map(world.weight, cases, true))
     return {
         name: misfit(
             world.name,
-            parallel_map(partial(seen, guarantee=guarantee), [case for case, _ in drawn], workers=workers),
+            parallel_map(partial(planned_view, guarantee=guarantee), cases, workers=workers),
             weights,
         )
         for name, guarantee in GUARANTEES.items()

@@ -66,18 +66,17 @@ def drawn_pasts(
     least: int = 1,
     persistence: float = 1.0,
     grid: np.ndarray | None = None,
-    slope_sd: float = 0.3,
     offset_sd: float = 0.4,
 ) -> Drawn:
     """Each person has `least` to `most` past reviews at random conferences.
 
-    Slopes 1 +- slope_sd (above 0.05), offsets 0 +- offset_sd, noise 0.5 e^(+-0.3), in units of quality; the
+    Slopes 1 +- .3 (above 0.05), offsets 0 +- offset_sd, noise 0.5 e^(+-0.3), in units of quality; the
     scale of each conference is about 5.5 + 1.7 times that.
     """
     who = np.repeat(np.arange(people), rng.integers(least, most + 1, people))
     where = rng.integers(0, conferences, who.size)
     habits = _drifting(rng, people, conferences + 1, persistence)
-    slope, offset = np.maximum(1.0 + slope_sd * habits[0], 0.05), offset_sd * habits[1]
+    slope, offset = np.maximum(1.0 + 0.3 * habits[0], 0.05), offset_sd * habits[1]
     noise = 0.5 * np.exp(0.3 * rng.standard_normal(people))
     middle, width = rng.normal(5.5, 0.5, conferences), 1.7 * np.exp(0.15 * rng.standard_normal(conferences))
     table: dict[str, list[object]] = {name: [] for name in ("conference", "paper", "reviewer", "score")}

@@ -22,9 +22,13 @@ from typing import Any
 
 import numpy as np
 
+from blindcal.adversaries.single_paper import View, case_view
 from blindcal.checks import Array
 from blindcal.compute.parallel import available_cores
 from blindcal.policy.guarantee import GUARANTEES, Guarantee
+from blindcal.policy.policy import Policy
+from blindcal.policy.solver import solve
+from blindcal.posterior.paper import PaperCase
 
 ROOT = Path(__file__).parents[1]
 PUBLISHED = ROOT / "docs"
@@ -152,6 +156,11 @@ def _guarantee(name: str) -> Guarantee:
     return Guarantee(*kinds or ["none"], epsilon=float(epsilon[1]) if epsilon else None, **crowd)
 
 
+def planned_view(case: PaperCase, guarantee: Guarantee) -> View:
+    """The paper before the draw, under the best table that keeps the guarantee."""
+    return case_view(case, Policy(np.clip(solve(case, guarantee).accept, 0.0, 1.0)), 1.0)
+
+
 def table(head: Sequence[str], *rows: Sequence[str]) -> list[str]:
     """The lines of a table in Markdown.
 
@@ -180,9 +189,15 @@ def kept_part(gains: Array, number: int, full: int = -1) -> str:
     own, whole = gains[:, number] - gains[:, 0], gains[:, full] - gains[:, 0]
     if whole.mean() <= 2.0 * whole.std(ddof=1) / np.sqrt(len(whole)):
         return "-"
+    share, error = ratio_of_means(own, whole)
+    return f"{100 * share:.0f} ± {100 * error:.0f} %"
+
+
+def ratio_of_means(own: Array, whole: Array) -> tuple[float, float]:
+    """`mean(own) / mean(whole)` over the same units, and its standard error (delta method)."""
     share = own.mean() / whole.mean()
     error = (own - share * whole).std(ddof=1) / np.sqrt(len(whole)) / whole.mean()
-    return f"{100 * share:.0f} ± {100 * error:.0f} %"
+    return float(share), float(error)
 
 
 def save_figure(figure: Any, name: str, dpi: int = 110, **layout: Any) -> Path:

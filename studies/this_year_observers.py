@@ -20,9 +20,11 @@ import numpy as np
 
 from blindcal.adversaries.single_paper import AUTHOR, LINK
 from blindcal.adversaries.this_year_exact import (
+    Answers,
     Bools,
     Observed,
     all_assignments,
+    best_guesses,
     likelihoods,
     observe,
     tables_of,
@@ -101,7 +103,7 @@ def informed(seen: Observed, made: Year, world: World) -> tuple[Observed, Array]
 def by_history(seen: Observed, offset: Array, job: Job, rng: np.random.Generator) -> Array:
     """The same of decisions by known strictness: no number for an observer who does not know it."""
     if job.small:
-        found = listed_history(seen, offset, against_evidence(HISTORY[job.guarantee])).values()
+        answers = listed_history(seen, offset, against_evidence(HISTORY[job.guarantee]))
     else:
         slots = int(np.bincount(seen.paper).max())
         accept = history_tables(seen, offset, HISTORY[job.guarantee])
@@ -111,9 +113,8 @@ def by_history(seen: Observed, offset: Array, job: Job, rng: np.random.Generator
         every = np.tile([0.0, 1.0], (chance.size, 1))
         seen = replace(seen, accept=every, decided=rng.random(chance.size) < chance)
         kind = partial(HistoryWalks, accept=accept)
-        answers = walked(seen, offset, target=0.0, most=LOOKS, seed=job.seed, make=kind).values()
-        found = [(one.baseline, one.success, one.largest_rise) for one in answers]
-    rows = [[baseline, success - baseline, rise] for baseline, success, rise in found]
+        answers = walked(seen, offset, target=0.0, most=LOOKS, seed=job.seed, make=kind)
+    rows = [[one.baseline, one.success - one.baseline, one.largest_rise] for one in answers.values()]
     return np.array([*np.full((2, 3), np.nan), *rows])
 
 
@@ -166,31 +167,24 @@ class HistoryWalks(Walks):
         return taken
 
 
-def listed_history(seen: Observed, offset: Array, low: float) -> dict[str, tuple[float, float, float]]:
-    """Baseline, success and largest rise of each question by all assignments, if every decision follows its
-    paper's evidence with chance 1 - low."""
+def listed_history(seen: Observed, offset: Array, low: float) -> dict[str, Answers]:
+    """The answers by all assignments, before the draw, if every decision follows its paper's evidence with
+    chance 1 - low."""
     writer = all_assignments(seen)
     assert writer is not None
     weight, precision = likelihoods(seen, writer, offset), np.bincount(seen.paper) / seen.noise
     sums = np.add.reduceat(seen.score - offset[writer], seen.first, axis=1)
     accept = np.where(sums / seen.noise / (1.0 + precision) > seen.bar, 1.0 - low, low)
-    apart = seen.paper[:, None] != seen.paper
+    outcomes = product((False, True), repeat=len(seen.papers))
+    chances = [np.where(outcome, accept, 1.0 - accept).prod(axis=1)[None] for outcome in outcomes]
     guesses = {
         AUTHOR: writer[:, :, None] == np.arange(len(seen.people)),
-        LINK: (writer[:, :, None] == writer[:, None, :]) & apart,
+        LINK: (writer[:, :, None] == writer[:, None, :]) & seen.apart,
     }
-    found = {}
-    for question, right in guesses.items():
-        alone = np.tensordot(weight, right, axes=1).max(axis=1)
-        decided, rise = np.zeros(seen.paper.size), -np.inf
-        for outcome in product((False, True), repeat=len(seen.papers)):
-            mass = weight * np.where(outcome, accept, 1.0 - accept).prod(axis=1)
-            if mass.sum() > 0.0:
-                best = np.tensordot(mass, right, axes=1).max(axis=1)
-                decided += best
-                rise = max(rise, float((best / mass.sum() - alone).max()))
-        found[question] = float(alone.mean()), float(decided.mean()), rise
-    return found
+    return {
+        question: best_guesses(weight[:, None, None] * right, weight, chances, published=False)
+        for question, right in guesses.items()
+    }
 
 
 def against_evidence(guarantee: Guarantee) -> float:

@@ -30,24 +30,16 @@ SCORES = 0.9, 0.4
 _COLORS = "tab:blue", "tab:orange"
 
 
-@dataclass(frozen=True)
-class Story:
-    """What the scores reveal, and the frontier of what a decision may use."""
-
-    belief: Belief
-    front: Frontier
+def compute() -> Frontier:
+    """What a decision may use, and the belief that the scores leave."""
+    return frontier(pair_belief(REVIEWERS, SCORES))
 
 
-def compute() -> Story:
-    belief = pair_belief(REVIEWERS, SCORES)
-    return Story(belief, frontier(belief))
-
-
-def draw(story: Story) -> Path:
+def draw(front: Frontier) -> Path:
     figure, axes = plt.subplots(1, 3, figsize=(11.5, 3.8), width_ratios=(1.0, 1.15, 1.0))
     _habits(axes[0])
-    _worlds(axes[1], story.belief)
-    _frontier(axes[2], story.front)
+    _worlds(axes[1], front.belief)
+    _frontier(axes[2], front)
     for axis in axes:
         axis.spines[["top", "right"]].set_visible(False)
     return save_figure(figure, "two_reviewers.png", dpi=100)
@@ -195,23 +187,11 @@ def draw_planes(shown: list[Plane]) -> Path:
     return save_figure(figure, "score_plane.png")
 
 
-def shares(shown: list[Plane]) -> list[tuple[str, float, float]]:
-    """For each plane: the share of pairs that conflict, and their mean price."""
-    found = []
-    for part in shown:
-        weight = part.density / part.density.sum()
-        open_ = conflict(part.belief) == 0.0
-        price = np.abs(2.0 * part.belief.favor - 1.0).min(axis=-1)
-        found.append(
-            (part.title, float(weight[open_].sum()), float(np.average(price[open_], weights=weight[open_])))
-        )
-    return found
-
-
 def sentences(shown: list[Plane]) -> dict[str, list[str]]:
     """What the caption says: the rings, and how often the assignments conflict."""
     rings = [f"{100 * held:.0f}" for held in HELD]
-    conflicts = [f"{100 * share:.0f} %" for _, share, _ in shares(shown)]
+    shares = [(one.density / one.density.sum())[conflict(one.belief) == 0.0].sum() for one in shown]
+    conflicts = [f"{100 * share:.0f} %" for share in shares]
     return {
         "docs/explanation/theory.md": [
             f"Rings hold {', '.join(rings[:-1])} and {rings[-1]} % of all pairs",

@@ -313,13 +313,12 @@ def enumerated(seen: Observed, writer: Integers, offset: Array | None) -> dict[s
         np.add.at(same[:, review], key, weight[:, None] * (writer == who[:, None]))
     chances = list(_outcome_chances(seen, levels[first]))
     total = np.bincount(key, weight).astype(np.float64)
-    return {
-        AUTHOR: _guess_answers(names, total, chances, seen.decided is not None),
-        LINK: _guess_answers(same * seen.apart, total, chances, seen.decided is not None),
-    }
+    masses = {AUTHOR: names, LINK: same * seen.apart}
+    published = seen.decided is not None
+    return {question: best_guesses(mass, total, chances, published) for question, mass in masses.items()}
 
 
-def _guess_answers(mass: Array, weight: Array, chances: Sequence[Array], published: bool) -> Answers:
+def best_guesses(mass: Array, weight: Array, chances: Sequence[Array], published: bool) -> Answers:
     """From `mass[evidence, review, guess]` and the chances of outcomes given the evidence."""
     alone = mass.sum(axis=0)
     before, guess = alone.max(axis=1), alone.argmax(axis=1)
