@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, cast
 
@@ -153,10 +153,6 @@ def _assignments_with_loads(tuples: Integers, papers: int, loads: Integers) -> I
     return np.asarray(chosen[(left == 0).all(axis=1)])
 
 
-def _pair_instance(name: str) -> Instance:
-    return Instance(name, (setting((0.9, 0.4), a_1=1.2, b_1=0.6, a_2=0.8, b_2=-0.6, sigma=0.5),))
-
-
 def _pools_instance(
     name: str, papers: int, pool: int, reviews: int, population: Population, seed: int
 ) -> Instance:
@@ -176,9 +172,10 @@ def _committee_instance(name: str, papers: int, reviews: int, seed: int) -> Inst
     return shared_reviewers(name, score, Affine(*parameters), reviews)
 
 
+_PAIR = partial(setting, (0.9, 0.4), a_1=1.2, b_1=0.6, a_2=0.8, b_2=-0.6, sigma=0.5)
 # What makes each instance: a function of its name and these arguments.
 _MAKERS: dict[str, tuple[Any, ...]] = {
-    "pair with noise": (_pair_instance,),
+    "pair with noise": (lambda name: Instance(name, (_PAIR(),)),),
     "papers, pools of 4": (_pools_instance, 12, 4, 2, prototype_population(), 11),
     "papers, pools of 8": (_pools_instance, 8, 8, 2, prototype_population(), 12),
     "papers, pools of 40": (_pools_instance, 4, 40, 2, prototype_population(), 14),
@@ -320,13 +317,9 @@ def _as_sequence(mechanism: Mechanism | SequentialMechanism, known: Instance) ->
 
 def _is_sequence(mechanism: Mechanism | SequentialMechanism) -> bool:
     """Whether a mechanism takes an instance and decisions, and not a belief."""
-    needed = [
-        parameter
-        for parameter in inspect.signature(mechanism).parameters.values()
-        if parameter.default is parameter.empty
-        and parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-    ]
-    return len(needed) == 2
+    parameters = inspect.signature(mechanism).parameters.values()
+    own = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(one.default is one.empty and one.kind in own for one in parameters) == 2
 
 
 def _checked_policy(mechanism: Mechanism, belief: Belief) -> Policy:
@@ -350,15 +343,14 @@ def best_guesses(known: Instance, outcomes: Array) -> float:
         >>> best_guesses(instance("matching of 2"), np.ones((1, 2))).__round__(3)
         0.659
     """
-    tops = [label_tops(mass, labels) for mass, labels in _secret_masses(known, outcomes)]
-    return float(np.mean([top.sum(axis=0).mean() for top in tops]))
+    return float(np.mean([top.sum(axis=0).mean() for top in _tops(known, outcomes)]))
 
 
-def _secret_masses(known: Instance, outcomes: Array) -> list[tuple[Array, Integers]]:
-    """For each paper `[outcome, secret]`, P(all decisions, its secret), and `[slot, secret]`, who that is."""
+def _tops(known: Instance, outcomes: Array) -> list[Array]:
+    """For each paper `[outcome, slot]`: P(all decisions, and the best guess at a reviewer is right)."""
     assignments, chance = known.joint
     return [
-        ((outcomes * chance) @ np.eye(belief.weight.size)[own], _secret_labels(belief))
+        label_tops((outcomes * chance) @ np.eye(belief.weight.size)[own], _secret_labels(belief))
         for own, belief in zip(assignments.T, known.beliefs, strict=True)
     ]
 
@@ -415,7 +407,8 @@ def measure(
     baseline, coupled, error, rise, epsilon = np.array(parts).T
     added, wasted = (np.nan, np.nan) if _is_sequence(mechanism) else _single_papers(mechanism, known)
     numbers = (baseline.mean(), coupled.mean(), added, error.mean(), wasted, rise.max(), epsilon.max())
-    return BenchmarkScore(name, known.name, *(_without_roundoff(float(number)) for number in numbers))
+    # A difference of two sums that is their rounding is 0.
+    return BenchmarkScore(name, known.name, *(0.0 if abs(one) < 1e-12 else float(one) for one in numbers))
 
 
 def _part_score(
@@ -425,9 +418,8 @@ def _part_score(
     outcomes, wrong, tables = all_decisions(mechanism, part)
     chance, nothing = part.joint[1], np.ones((1, part.joint[1].size))
     total = (outcomes @ chance)[:, None]
-    before = [label_tops(mass, labels) for mass, labels in _secret_masses(part, nothing)]
-    after = [label_tops(mass, labels) / total for mass, labels in _secret_masses(part, outcomes)]
-    rise = max(float((late - early).max()) for early, late in zip(before, after, strict=True))
+    tops = zip(_tops(part, nothing), _tops(part, outcomes), strict=True)
+    rise = max(float((after / total - before).max()) for before, after in tops)
     baseline = adversary(part, nothing)
     epsilon = max(float(table.epsilon) for table in tables)
     return baseline, adversary(part, outcomes) - baseline, float(wrong @ chance), max(0.0, rise), epsilon
@@ -435,23 +427,16 @@ def _part_score(
 
 def _single_papers(mechanism: Any, known: Instance) -> tuple[float, float]:
     """What a decision adds for who looks at its paper alone, and error beyond the frontier; means."""
-    pairs = [(belief, _checked_policy(mechanism, belief)) for belief in known.beliefs]
-    claims = [audit(belief, policy) for belief, policy in pairs]
-    added = [float(claim.success - claim.success_scores_only) for claim in claims]
-    return float(np.mean(added)), float(np.mean([_wasted_error(*pair) for pair in pairs]))
-
-
-def _wasted_error(belief: Belief, policy: Policy) -> float:
-    """The conference error beyond the least of any policy that reveals no more."""
-    front = frontier(belief)
-    adversary_error = min(float(policy.adversary_error(belief)), float(front.adversary_error[-1]))
-    best = front.policy(adversary_error=adversary_error)
-    return float(policy.conference_error(belief)) - float(best.conference_error(belief))
-
-
-def _without_roundoff(number: float) -> float:
-    """A difference of two sums, 0 where it is their rounding."""
-    return 0.0 if abs(number) < 1e-12 else number
+    added, wasted = [], []
+    for belief in known.beliefs:
+        policy, front = _checked_policy(mechanism, belief), frontier(belief)
+        claim = audit(belief, policy)
+        added.append(float(claim.success - claim.success_scores_only))
+        # The best policy that reveals no more.
+        hidden = min(float(policy.adversary_error(belief)), float(front.adversary_error[-1]))
+        best = front.policy(adversary_error=hidden)
+        wasted.append(float(policy.conference_error(belief)) - float(best.conference_error(belief)))
+    return float(np.mean(added)), float(np.mean(wasted))
 
 
 def run(
@@ -484,8 +469,7 @@ def results_frame(scores: Sequence[BenchmarkScore]) -> Any:
     Args:
         scores: Those that `run` returns, at least one.
     """
-    rows = [asdict(score) for score in scores]
-    return data_frame({name: [row[name] for row in rows] for name in rows[0]})
+    return data_frame({name: [getattr(score, name) for score in scores] for name in vars(scores[0])})
 
 
 def __dir__() -> list[str]:
