@@ -159,14 +159,6 @@ def test_audits_are_exact(tables: Callable[[np.random.Generator], Tables]) -> No
         the_exact_value(audit(belief, policy), belief, policy)
 
 
-def test_a_leaking_decision_leaves_no_error_at_all() -> None:
-    found = audit(Belief([0.7, 0.3], [1.0, 0.0]), Policy([1.0, 0.0]))
-    assert found.success == 1
-    assert found.epsilon == np.inf
-    assert found.multiplier == 2.0
-    assert found.largest_posterior == 1.0
-
-
 def test_batches_are_their_instances() -> None:
     rng = np.random.default_rng(4)
     batch = random_beliefs(rng, 6, 4)

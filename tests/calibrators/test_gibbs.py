@@ -190,9 +190,6 @@ def test_slope_law_given_slopes_is_a_draw_from_its_own_law() -> None:
         assert kstest(drawn, lambda x, p=points, c=middle: np.interp(x, p, c)).pvalue > ALARM
 
 
-# --- Batches of conferences check their rows.
-
-
 # --- Conferences fitted in one batch share nothing.
 
 

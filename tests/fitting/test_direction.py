@@ -32,16 +32,11 @@ def test_both_past_years_on_the_reversed_scale_are_refused() -> None:
     with pytest.raises(bc.InputError, match="past scores look mirrored") as error:
         bc.fit(both, this_year=now, sweeps=20)
     assert 'past-better = ["25=low", "26=low"]' in str(error.value)
+    believed = found(both, now, **{"25": "high", "26": "high"})
+    assert (believed.unmirrored, believed.doubtful, believed.notes()) == (1.0, (), [])
     said = bc.fit(both, this_year=now, past_better={"25": "low", "26": "low"}, sweeps=20)
     plain = bc.fit(pasts, this_year=now, sweeps=20)
     assert np.allclose(said.population, plain.population)
-
-
-def test_what_the_chair_says_is_believed() -> None:
-    pasts, now = lenient_years(1)
-    both = {name: turned(past) for name, past in pasts.items()}
-    result = found(both, now, **{"25": "high", "26": "high"})
-    assert (result.unmirrored, result.doubtful, result.notes()) == (1.0, (), [])
 
 
 @pytest.mark.parametrize("middle", [5.5, 6.5])
@@ -64,7 +59,6 @@ def test_in_the_middle_of_the_scale_the_chair_is_asked() -> None:
     assert note.startswith("which scores were better in 25, 26 cannot be told from the scores")
     fitted = bc.fit(pasts, this_year=now, sweeps=20)
     assert note in fitted.checks.notes
-    assert found(pasts, now, **{"25": "high", "26": "high"}).notes() == []
 
 
 def test_years_as_they_were_said_to_be_are_seldom_refused() -> None:

@@ -141,15 +141,10 @@ def test_appendix_a_in_the_reading_of_the_script(noise, stacked):
         (messy_middle_error, SCRIPT[noise][1], 0.009),
     ):
         ours = error(drawn.quality, estimate)
+        assert noise > 0.0 or (ours[2] == 0.0).all(), "known parameters recover the order exactly"
         # Both figures are means of independent trials: their difference has both errors. 4.9 sd: 1e-6.
         allowed = 4.9 * np.hypot(spread, ours.std(axis=1) / np.sqrt(trials))
         assert (np.abs(ours.mean(axis=1) - published) <= allowed).all()
-
-
-def test_known_parameters_without_noise_recover_the_order_exactly():
-    drawn = simulate_many(np.random.default_rng(8), 20, 100, 100, 3, paper_population(0.0))
-    estimate = maximum_likelihood_quality(drawn.batch, *drawn.parameters)[0].reshape(20, 100)
-    assert (kendall_tau_distance(drawn.quality, estimate) == 0).all()
 
 
 # --- Assignments: simple, with even loads, and uniform (enumeration; false alarm 1e-6 each).
