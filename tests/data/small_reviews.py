@@ -42,6 +42,22 @@ def conference(seed: int, papers: int = 30, reviewers: int = 15, per_paper: int 
     )
 
 
+def strict_panels(
+    seed: int, papers: int, people: int, least: int = 1, digits: int = 1
+) -> dict[str, list[object]]:
+    """From `least` to 4 reviews of each paper by unequally busy people, some of them strict."""
+    rng = np.random.default_rng(seed)
+    columns: dict[str, list[object]] = {"paper": [], "reviewer": [], "score": []}
+    strict = rng.normal(size=people)
+    for paper in range(papers):
+        quality = rng.normal()
+        for who in rng.choice(people, int(rng.integers(least, 5)), replace=False):
+            columns["paper"].append(f"p{paper:02d}")
+            columns["reviewer"].append(f"r{who}")
+            columns["score"].append(round(5 + 2 * (quality + strict[who] + rng.normal()), digits))
+    return columns
+
+
 SCORES = [float(1 + 7 * i % 10) for i in range(40)]
 
 

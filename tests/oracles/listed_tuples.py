@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import pairwise, permutations, product
@@ -45,27 +45,14 @@ class Enumerator:
     def scores_only(self) -> float:
         return sum(max(self.masses(s, None).values()) for s in self.slots) / len(self.slots)
 
-    def largest_rise(self) -> float:
-        """Mass by which any author's joint chance exceeds what steadiness allows it."""
+    def excess(self, cap: Callable[[float], float]) -> float:
+        """Mass by which any reviewer's joint chance exceeds what its slot allows, by the top one before."""
         worst = -inf
         for slot, outcome in product(self.slots, self.chance):
             mass = self.masses(slot, outcome)
-            allowed = max(self.masses(slot, None).values()) * sum(mass.values())
+            allowed = cap(max(self.masses(slot, None).values())) * sum(mass.values())
             worst = max(worst, max(mass.values()) - allowed)
         return worst
-
-    def crowd_excess(self, among: int) -> float:
-        """Mass by which any reviewer's joint chance exceeds what a crowd allows it."""
-        worst = -inf
-        for slot, outcome in product(self.slots, self.chance):
-            mass = self.masses(slot, outcome)
-            allowed = max(1 / among, *self.masses(slot, None).values()) * sum(mass.values())
-            worst = max(worst, max(mass.values()) - allowed)
-        return worst
-
-    def cap_excess(self, cap: float) -> float:
-        pairs = ((self.masses(s, d), d) for s in self.slots for d in self.chance)
-        return max(max(mass.values()) - cap * sum(mass.values()) for mass, _ in pairs)
 
     def epsilon(self) -> float:
         found = 0.0
@@ -84,7 +71,7 @@ def promises(adversary: Enumerator, guarantee: Guarantee) -> dict[str, bool]:
     if guarantee.name == "public":
         kept["public"] = adversary.epsilon() == 0.0
     if guarantee.name == "steady":
-        kept["steady"] = adversary.largest_rise() <= ROUNDING
+        kept["steady"] = adversary.excess(lambda top: top) <= ROUNDING
     if guarantee.name in ("steady", "average", "public"):
         kept["success"] = adversary.success() <= adversary.scores_only() + ROUNDING
     if guarantee.epsilon is not None:
@@ -92,15 +79,15 @@ def promises(adversary: Enumerator, guarantee: Guarantee) -> dict[str, bool]:
     if guarantee.multiplier is not None:
         kept["multiplier"] = adversary.multiplier() <= guarantee.multiplier + ROUNDING
     if guarantee.posterior_cap is not None:
-        kept["cap"] = adversary.cap_excess(guarantee.posterior_cap) <= ROUNDING
+        kept["cap"] = adversary.excess(lambda _: guarantee.posterior_cap) <= ROUNDING
     if guarantee.among is not None:
-        kept["crowd"] = adversary.crowd_excess(guarantee.among) <= ROUNDING
+        kept["crowd"] = adversary.excess(lambda top: max(1 / guarantee.among, top)) <= ROUNDING
     return kept
 
 
 def solvable(case: PaperCase, guarantee: Guarantee) -> bool:
     cap = guarantee.posterior_cap
-    return cap is None or Enumerator(case, np.ones(len(case.tuples))).cap_excess(cap) <= 0
+    return cap is None or Enumerator(case, np.ones(len(case.tuples))).excess(lambda _: cap) <= 0
 
 
 def gaussian_posteriors(case: PaperCase) -> np.ndarray:

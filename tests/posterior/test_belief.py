@@ -1,4 +1,4 @@
-"""Beliefs that are none are refused."""
+"""Beliefs about a pair: the integrals for every kind of reviewer, ties and limits; others are refused."""
 
 from __future__ import annotations
 
@@ -16,15 +16,6 @@ from scipy.stats import binomtest, norm
 import blindcal as bc
 from blindcal.errors import InputError
 from sizes import count
-
-
-def test_the_weights_that_are_furthest_from_1_are_quoted() -> None:
-    with pytest.raises(bc.InputError, match=r"sum to 1 over the secrets, found 1\.5"):
-        bc.Belief([[0.5, 0.5], [0.5, 1.0], [0.5, 0.4]], [[0.5, 0.5]] * 3)
-
-
-# --- Beliefs: the pair of the paper for every kind of reviewer, against integrals written independently.
-
 
 # Even in x, quality = 11 x^3: smooth enough in x even where a power reviewer has its cusp.
 X = np.linspace(-1.0, 1.0, 60_001)
@@ -354,6 +345,9 @@ BAD = {
         (bc.reviewers.Power(3.0), bc.Affine(1.0)), [0.0, 0.0]
     ),
     "weight must sum to 1": lambda: bc.Belief([0.5, 0.4], [0.1, 0.2]),
+    r"sum to 1 over the secrets, found 1\.5": lambda: bc.Belief(
+        [[0.5, 0.5], [0.5, 1.0], [0.5, 0.4]], [[0.5, 0.5]] * 3
+    ),
     "weight must be at least 0": lambda: bc.Belief([1.5, -0.5], [0.1, 0.2]),
     r"favor must lie in \[0, 1\]": lambda: bc.Belief([0.5, 0.5], [0.1, 1.2]),
     "one shape": lambda: bc.Belief([0.5, 0.5], [0.1, 0.2, 0.3]),

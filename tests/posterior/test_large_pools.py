@@ -68,9 +68,17 @@ def test_a_sample_of_tuples_has_the_distribution_of_the_belief():
         np.testing.assert_allclose(drawn.favor[:50], exact, atol=1e-9)
 
 
-def crowd_plan(case: PaperCase, guarantee: Guarantee) -> PaperPlan:
+def protected_plan(listed: PaperCase, guarantee: Guarantee) -> PaperPlan:
+    """A plan by sums over tuples; an adversary that lists them finds every promise kept."""
+    case = crowded(listed).promised(guarantee.promise)
     solved = accept_program(case, guarantee).solve()
-    return plan_paper(case.belief, solved.accept, True, guarantee, sample=case.sample)
+    plan = plan_paper(case.belief, solved.accept, True, guarantee, sample=case.sample)
+    assert keeps_guarantee(case.belief, plan.policy, guarantee)
+    adversary = Enumerator(listed, case.layout.expected(plan.policy.accept, listed.tuples))
+    kept = promises(adversary, guarantee)
+    assert all(kept.values()), (guarantee, kept)
+    assert float(plan.claim.success) == pytest.approx(adversary.success(), abs=1e-9)
+    return plan
 
 
 def test_every_candidate_is_protected_against_an_adversary_that_lists_all_tuples():
@@ -79,18 +87,12 @@ def test_every_candidate_is_protected_against_an_adversary_that_lists_all_tuples
     limited = [g for g in GUARANTEES if g.never_against is None]
     for index, listed in enumerate(odd_cases()):
         guarantee = limited[index % len(limited)]
-        case, belief = crowded(listed).promised(guarantee.promise), listed.belief
         if not solvable(listed, guarantee):
             continue
-        plan = crowd_plan(case, guarantee)
-        assert keeps_guarantee(case.belief, plan.policy, guarantee)
-        adversary = Enumerator(listed, case.layout.expected(plan.policy.accept, listed.tuples))
-        kept = promises(adversary, guarantee)
-        assert all(kept.values()), (guarantee, kept)
-        assert float(plan.claim.success) == pytest.approx(adversary.success(), abs=1e-9)
+        plan, belief = protected_plan(listed, guarantee), listed.belief
         assert plan.figures.success_fully_calibrated >= float(plan.claim.named_scores_only) - 1e-9
         wrong = np.minimum(belief.favor, 1 - belief.favor)
-        full, drawn = belief.weight @ wrong, len(case.sample.rows)
+        full, drawn = belief.weight @ wrong, len(crowded(listed).sample.rows)
         error = np.sqrt(belief.weight @ (wrong - full) ** 2 / drawn)
         assert plan.figures.wrong_fully_calibrated == pytest.approx(full, abs=6 * error + 1e-9)
 
@@ -104,11 +106,7 @@ def test_many_reviews_are_protected_too():
         Guarantee("average", epsilon=None),
         Guarantee("crowd", among=6, epsilon=2.0),
     ):
-        case = crowded(listed).promised(guarantee.promise)
-        plan = crowd_plan(case, guarantee)
-        adversary = Enumerator(listed, case.layout.expected(plan.policy.accept, listed.tuples))
-        assert all(promises(adversary, guarantee).values())
-        assert float(plan.claim.success) == pytest.approx(adversary.success(), abs=1e-9)
+        protected_plan(listed, guarantee)
 
 
 def test_tables_are_nearly_as_good_as_with_an_entry_for_each_tuple_and_the_bound_holds():
@@ -182,14 +180,20 @@ def crowd_conference(papers: int, people: int, seed: int = 48, reviews: int = 3)
     return table, parameters, everyone(sorted(set(table["paper"])), names)
 
 
+def prepared(table, parameters, pools, **level: float):
+    """The public side, by default with a bar of 0.2, and the true reviewers."""
+    reviews = Reviews.from_table(table)
+    conference = prepare(reviews, parameters, pools, **(level or {"bar": 0.2}))
+    return conference, true_reviewers(conference, reviews)
+
+
 def test_a_conference_with_pools_of_hundreds_is_decided_and_verified(tmp_path):
     people = count(160, 800)
     table, parameters, pools = crowd_conference(4, people)
-    reviews = Reviews.from_table(table)
-    conference = prepare(reviews, parameters, pools, accept_rate=0.5)
+    conference, truth = prepared(table, parameters, pools, accept_rate=0.5)
     assert not any(case.listed for case in conference.cases)
     assert isinstance(accept_program(conference.cases[0], Guarantee("steady", epsilon=2.0)), EntryProgram)
-    truth, key = true_reviewers(conference, reviews), Key(bytes(32))
+    key = Key(bytes(32))
     request = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.5)
     with open_ledger(tmp_path / "key.bin", key) as ledger:
         outcome = release(conference, truth, request, ledger, plan_conference)
@@ -223,10 +227,10 @@ def test_a_conference_with_pools_of_hundreds_is_decided_and_verified(tmp_path):
 def test_a_coin_is_tossed_by_the_layout_of_the_table_that_was_certified(monkeypatch):
     """It comes with the table, so it is not worked out again, and no other machine's digits can matter."""
     table, parameters, pools = crowd_conference(1, 40, seed=53, reviews=4)
-    conference = prepare(Reviews.from_table(table), parameters, pools, bar=0.2)
+    conference, truth = prepared(table, parameters, pools)
     request, (case,) = Request(Guarantee("steady", epsilon=2.0), bar=0.2), conference.cases
     (planned,) = plan_conference(conference, request.guarantee)
-    who = true_reviewers(conference, Reviews.from_table(table))[case.paper]
+    who = truth[case.paper]
     keys = [Key(bytes([n]) * 32) for n in range(20)]
     found = [true_secret(key, request, 1, case, who) for key in keys]
     monkeypatch.setattr(paper_module, "_promised_layout", None)
@@ -244,12 +248,12 @@ def test_a_paper_with_a_large_pool_is_decided_again_by_public_information(tmp_pa
     request, key = Request(Guarantee("average", epsilon=3.0), bar=0.2), Key(bytes(32))
     corrected = [dict(table, score=[table["score"][0] + more, *table["score"][1:]]) for more in (0.5, -0.25)]
     with open_ledger(tmp_path / "key.bin", key) as ledger:
-        conference, truth = _prepared(table, parameters, pools)
+        conference, truth = prepared(table, parameters, pools)
         assert not any(case.listed for case in conference.cases)
         first = release(conference, truth, request, ledger, plan_conference)
     before = claim_of(first.record.papers[0])
     for number, changed in enumerate(corrected, start=2):
-        conference, truth = _prepared(changed, parameters, pools)
+        conference, truth = prepared(changed, parameters, pools)
         with open_ledger(tmp_path / "key.bin", key) as ledger:
             again = release(
                 conference, truth, request, ledger, plan_conference, amend=True, reason="a mistake"
@@ -262,12 +266,6 @@ def test_a_paper_with_a_large_pool_is_decided_again_by_public_information(tmp_pa
         assert set(policy.numerator.tolist()) in ({0}, {UNIT})
         assert stated == before, "what its one coin promised"
         assert before.epsilon > 0
-
-
-def _prepared(table, parameters, pools):
-    reviews = Reviews.from_table(table)
-    conference = prepare(reviews, parameters, pools, bar=0.2)
-    return conference, true_reviewers(conference, reviews)
 
 
 def test_the_menu_of_a_conference_with_large_pools():
@@ -295,9 +293,8 @@ def test_decisions_follow_the_entry_of_the_true_tuple():
     """Frequencies over 2,000 keys match the probability of each paper's true tuple, on average over the steps
     that its candidates take; false alarm 1e-6 in all."""
     table, parameters, pools = crowd_conference(4, 12, seed=51)
-    reviews = Reviews.from_table(table)
-    conference = crowded_conference(prepare(reviews, parameters, pools, bar=0.2))
-    truth, request = true_reviewers(conference, reviews), Request(Guarantee("none", epsilon=1.0), bar=0.2)
+    conference, truth = prepared(table, parameters, pools)
+    conference, request = crowded_conference(conference), Request(Guarantee("none", epsilon=1.0), bar=0.2)
     plans = plan_conference(conference, request.guarantee)
     accepted, keys = np.zeros(len(plans)), 2000
     for number in range(keys):

@@ -26,20 +26,12 @@ from blindcal.posterior.levels import (
 from blindcal.posterior.variance_components import ScoreMoments, score_moments, scores_by_paper
 from blindcal.reviews import Reviews
 from sizes import count
+from small_reviews import strict_panels
 
 
 def conference(seed: int, papers: int = 14, people: int = 9) -> tuple[Reviews, dict[str, str]]:
     """Unequal numbers of reviews per paper and person, and some areas."""
-    rng = np.random.default_rng(seed)
-    columns: dict[str, list[object]] = {"paper": [], "reviewer": [], "score": []}
-    strict = rng.normal(size=people)
-    for paper in range(papers):
-        quality = rng.normal()
-        for who in rng.choice(people, int(rng.integers(1, 5)), replace=False):
-            columns["paper"].append(f"p{paper:02d}")
-            columns["reviewer"].append(f"r{who}")
-            columns["score"].append(round(5 + 2 * (quality + strict[who] + rng.normal()), 1))
-    reviews = Reviews.from_table(columns)
+    reviews = Reviews.from_table(strict_panels(seed, papers, people))
     return reviews, {paper: "xy"[int(paper[1:]) % 2] if seed % 2 else "" for paper in reviews.papers}
 
 

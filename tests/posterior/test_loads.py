@@ -8,11 +8,15 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
+from blindcal.adversaries.coupled_exact import all_loads
+from blindcal.adversaries.single_paper import case_view
 from blindcal.errors import InputError
+from blindcal.policy.policy import Policy
 from blindcal.pools.prior import inclusion
 from blindcal.posterior import loads as loads_module
 from blindcal.posterior.loads import AssignmentSums, exact_beliefs, read_loads, tilted_beliefs
 from blindcal.posterior.paper import PaperCase
+from loaded_conferences import Assigned, loads_of
 from sizes import count
 
 
@@ -65,36 +69,24 @@ def conference(
     return cases
 
 
-def stated(rng: np.random.Generator, cases: list[PaperCase]) -> dict[str, int]:
-    """The loads of an assignment that was drawn from what the scores say; who wrote nothing is not named."""
-    truth = [case.tuples[rng.choice(len(case.tuples), p=case.belief.weight)] for case in cases]
-    held = Counter(case.candidates[one] for case, row in zip(cases, truth, strict=True) for one in row)
-    return {name: number for name, number in held.items() if name != "*"}
-
-
-def assignments(cases: list[PaperCase], loads: dict[str, int]) -> tuple[np.ndarray, np.ndarray]:
-    """`[assignment, paper]`, tuples by index, of all that keep the loads, and their chances."""
-    kept, weights = [], []
-    for choice in product(*(range(len(case.tuples)) for case in cases)):
-        rows = (case.tuples[i] for case, i in zip(cases, choice, strict=True))
-        held = Counter(c.candidates[one] for c, row in zip(cases, rows, strict=True) for one in row)
-        held.pop("*", None)
-        if held == loads:
-            kept.append(choice)
-            parts = [case.belief.weight[i] for case, i in zip(cases, choice, strict=True)]
-            weights.append(np.prod(parts))
-    return np.array(kept), np.array(weights) / np.sum(weights)
+def stated(rng: np.random.Generator, cases: list[PaperCase]) -> tuple[dict[str, int], Assigned]:
+    """The loads of an assignment that was drawn from what the scores say, and all that keep them."""
+    views = [case_view(case, Policy(case.belief.favor), 1.0) for case in cases]
+    loads = loads_of(views, [int(rng.choice(len(view.rows), p=view.weight)) for view in views])
+    return loads, Assigned(views, all_loads(views, loads))
 
 
 def test_exact_beliefs_are_those_of_all_assignments_that_keep_the_loads() -> None:
     rng = np.random.default_rng(311)
     for number in range(count(25, 300)):
         cases = conference(rng, int(rng.integers(2, 5)), star=number % 3 == 0)
-        loads = stated(rng, cases)
-        kept, chance = assignments(cases, loads)
+        loads, listed = stated(rng, cases)
+        kept, weight = map(
+            np.array, zip(*listed.weighed([case.belief.weight for case in cases]), strict=True)
+        )
         for paper, found in enumerate(exact_beliefs(cases, loads)):
-            listed = np.bincount(kept[:, paper], chance, len(cases[paper].tuples))
-            np.testing.assert_allclose(found, listed, atol=1e-11)
+            expected = np.bincount(kept[:, paper], weight / weight.sum(), len(cases[paper].tuples))
+            np.testing.assert_allclose(found, expected, atol=1e-11)
 
 
 def test_a_tilt_has_the_stated_loads_and_one_factor_for_each_person() -> None:
@@ -102,7 +94,7 @@ def test_a_tilt_has_the_stated_loads_and_one_factor_for_each_person() -> None:
     rng = np.random.default_rng(313)
     for number in range(count(15, 150)):
         cases = conference(rng, 8, people=6, most=1 + number % 3)
-        loads = stated(rng, cases)
+        loads, _ = stated(rng, cases)
         expected, products, logs = Counter[str](), [], []
         people = sorted(loads)
         for paper, (case, weight) in enumerate(zip(cases, tilted_beliefs(cases, loads), strict=True)):
@@ -124,7 +116,7 @@ def test_a_tilt_has_the_stated_loads_and_one_factor_for_each_person() -> None:
 def test_loads_that_no_assignment_keeps_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     cases = conference(np.random.default_rng(315), 3)
     names = sorted({name for case in cases for name in case.candidates})
-    loads = stated(np.random.default_rng(316), cases)
+    loads, _ = stated(np.random.default_rng(316), cases)
     for wrong in (dict.fromkeys(names, 0), dict.fromkeys(names, 4), {**loads, "stranger": 0}):
         for beliefs in (exact_beliefs, tilted_beliefs):
             with pytest.raises(InputError, match="cannot be met"):

@@ -19,22 +19,13 @@ from blindcal.posterior.this_year import (
     read_evidence,
 )
 from blindcal.reviews import Reviews
+from small_reviews import strict_panels
 
 
-def table(seed: int = 1, papers: int = 20, people: int = 12, columns: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Two to four reviews a paper, by unequally many people."""
-    rng = np.random.default_rng(seed)
-    strict = rng.normal(size=people)
-    rows: dict[str, Any] = {name: [] for name in ("paper", "reviewer", "score", *columns)}
-    for paper in range(papers):
-        quality = rng.normal()
-        for who in rng.choice(people, int(rng.integers(2, 5)), replace=False):
-            rows["paper"].append(f"p{paper:02d}")
-            rows["reviewer"].append(f"r{who}")
-            rows["score"].append(round(5 + 2 * (quality + strict[who] + rng.normal())))
-            for name in columns:
-                rows[name].append("ab"[paper % 2])
-    return rows
+def table(seed: int = 1, columns: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Two to four reviews of 20 papers by 12 people, with tracks or areas a and b if wanted."""
+    rows = strict_panels(seed, 20, 12, least=2, digits=0)
+    return rows | {name: ["ab"[int(paper[1:]) % 2] for paper in rows["paper"]] for name in columns}
 
 
 def test_reviews_alone_are_enough() -> None:
