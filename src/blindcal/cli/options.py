@@ -127,7 +127,7 @@ def options_of(make: Callable[..., object]) -> Callable[[Callable[..., None]], C
 
         # Typer reads these to know the options.
         options = [*own, *shared.values()]
-        run.__doc__, run.__signature__ = command.__doc__, Signature(options)  # type: ignore[attr-defined]
+        run.__doc__, run.__dict__["__signature__"] = command.__doc__, Signature(options)
         run.__annotations__ = {option.name: option.annotation for option in options}
         return run
 
