@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -74,18 +74,21 @@ def calibrate(
     if reviewers is None and method in _KNOWN and folder is not None and folder.text("reviewers"):
         reviewers = Path(folder.text("reviewers"))
     result = _calibrated(table, method, reviewers, better)
-    columns = calibrated_columns(result, accept_rate, better)
-    write_table(out, columns, confidential=True)
-    report = {**_calibration_facts(result, accept_rate, out), "better": better}
-    emit_json(report)
-    sizes = [count(report[f"{thing}s"], thing) for thing in ("paper", "review", "reviewer")]
-    say(f"{method}: {', '.join(sizes)}; better: {better} scores")
-    if accept_rate is not None:
+    write_table(out, calibrated_columns(result, accept_rate, better), confidential=True)
+    sizes = {"papers": len(table.papers), "reviews": len(table), "reviewers": len(table.reviewers)}
+    accepted = {} if accept_rate is None else _accepted_papers(result, accept_rate)
+    facts = {"method": method, "better": better, "notes": result.notes, "out": out, "warning": WARNING}
+    emit_json({**facts, **sizes, **accepted})
+    counted = ", ".join(count(number, things.removesuffix("s")) for things, number in sizes.items())
+    say(f"{method}: {counted}; better: {better} scores")
+    if accepted:
         low, high = GRAY
-        gray = count(report["gray_zone"], "paper")
-        say(f"accepted: {report['accepted']}")
+        gray, otherwise = (
+            count(accepted[name], "paper") for name in ("gray_zone", "decided_otherwise_than_raw")
+        )
+        say(f"accepted: {accepted['accepted']}")
         say(f"gray zone (probability of being accepted {low:g} to {high:g}): {gray}")
-        say(f"decided differently from raw means: {count(report['decided_otherwise_than_raw'], 'paper')}")
+        say(f"decided differently from raw means: {otherwise}")
     for remark in result.notes:
         say(f"note: {remark}")
     say(f"wrote {out}")
@@ -149,23 +152,12 @@ def known_reviewers(path: Path, wanted: tuple[str, ...], better: str = "high") -
     return Affine(slope, offset, np.hypot(noise, noise_se), covariance if covariance.any() else None)
 
 
-def _calibration_facts(result: Calibration, accept_rate: float | None, out: Path) -> dict[str, Any]:
-    report: dict[str, Any] = {
-        "method": result.method,
-        "papers": len(result.reviews.papers),
-        "reviews": len(result.reviews),
-        "reviewers": len(result.reviews.reviewers),
-        "notes": list(result.notes),
-        "out": str(out),
-        "warning": WARNING,
-    }
-    if accept_rate is not None:
-        most = result.accepted(accept_rate)
-        report["accepted"] = most
-        report["gray_zone"] = int(result.gray_zone(accept_rate).sum())
-        otherwise = (result.rank <= most) != (raw(result.reviews).rank <= most)
-        report["decided_otherwise_than_raw"] = int(otherwise.sum())
-    return report
+def _accepted_papers(result: Calibration, accept_rate: float) -> dict[str, int]:
+    """How many papers are accepted at a rate, how many of them all are in doubt, and how many moved."""
+    most = result.accepted(accept_rate)
+    otherwise = (result.rank <= most) != (raw(result.reviews).rank <= most)
+    gray = int(result.gray_zone(accept_rate).sum())
+    return {"accepted": most, "gray_zone": gray, "decided_otherwise_than_raw": int(otherwise.sum())}
 
 
 # --- `blindcal assess`: is calibration worth it on these reviews?

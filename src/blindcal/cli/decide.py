@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 from blindcal.cli.console import emit_json, note, say, say_gap
@@ -75,24 +74,22 @@ def decide(
             **work,
         )
     secret = key_of(folder, key)
-    facts = {**_release_facts(outcome, public), "key": secret, "sealed": ledger_folder(secret)}
-    facts["changes"] = outcome.changes
+    facts = {
+        "how": outcome.how,
+        "release": outcome.record.release,
+        "decisions": next((public / name for name in outcome.record.published if name != CERTIFICATE), None),
+        "certificate_file": public / CERTIFICATE,
+        "certificate": outcome.certificate,
+        "key": secret,
+        "sealed": ledger_folder(secret),
+        "changes": outcome.changes,
+    }
     if amend and outcome.how == "stored":
         note("nothing changed since the latest release, so nothing was amended")
     _print_release(outcome, facts)
     note(*outcome.remarks)
     emit_json(facts)
     say_next("decide", folder)
-
-
-def _release_facts(outcome: Outcome, out: Path) -> dict[str, Any]:
-    return {
-        "how": outcome.how,
-        "release": outcome.record.release,
-        "decisions": next((out / name for name in outcome.record.published if name != CERTIFICATE), None),
-        "certificate_file": out / "certificate.json",
-        "certificate": outcome.certificate,
-    }
 
 
 def _print_release(outcome: Outcome, facts: dict[str, Any]) -> None:

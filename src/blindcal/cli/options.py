@@ -154,13 +154,18 @@ def hired(processes: int | None, cluster: str | None) -> Iterator[Work]:
     if processes is not None and cluster is not None:
         raise InputError("give one of --workers and --cluster")
     if cluster is None:
-        number = available_cores() if processes is None else processes
-        if number < 1:
-            raise InputError(f"--workers must be at least 1, found {number}")
-        yield {"workers": number, "progress": progress}
+        yield {"workers": number_of(processes), "progress": progress}
         return
     with connected(cluster) as workers:
         yield {"workers": workers, "progress": progress}
+
+
+def number_of(processes: int | None) -> int:
+    """How many processes `--workers` asks for; all cores unless given."""
+    number = available_cores() if processes is None else processes
+    if number < 1:
+        raise InputError(f"--workers must be at least 1, found {number}")
+    return number
 
 
 PICTURE_FORMATS = ("svg", "png", "pdf")
@@ -197,6 +202,14 @@ def decimals(option: str, text: str) -> list[float]:
         if (problem := cell_problem(part, Column(option, "number"))) is not None:
             raise InputError(f"{option} {text!r}: {part!r} {problem[0]}")
     return [float(part) for part in text.split(",")]
+
+
+def two_numbers(option: str, text: str) -> tuple[float, float]:
+    """The two numbers of a list separated by a comma."""
+    values = decimals(option, text)
+    if len(values) != 2:
+        raise InputError(f"{option} {text!r}: must be two numbers, found {len(values)}")
+    return values[0], values[1]
 
 
 def reviewer_pair(texts: Sequence[str], noise: float) -> tuple[Reviewer, Reviewer]:

@@ -13,11 +13,11 @@ from blindcal.cli.options import (
     PICTURE_FORMATS,
     Noise,
     argument,
-    decimals,
-    hired,
+    number_of,
     numeric,
     option,
     probability,
+    two_numbers,
     whole,
 )
 from blindcal.errors import InputError
@@ -78,8 +78,8 @@ def paper(
         raise InputError(f"--format must be among {', '.join(PICTURE_FORMATS)}, found {unknown[0]!r}")
     if out is None and what != "table":
         raise InputError(f"`paper {what}` writes files: give a folder with --out")
-    with hired(processes, None) as work:
-        figures = [figure(each, trials, seed, work["workers"]) for each in names]
+    workers = number_of(processes)
+    figures = [figure(each, trials, seed, workers) for each in names]
     files = {} if out is None else _figure_files(figures, what, forms, out)
     if taken := [path for path in files if path.exists()]:
         raise InputError(f"{taken[0]} exists: choose another folder, or remove it")
@@ -96,8 +96,8 @@ def paper(
 def _say_letters(reviewers: list[str], scores: str | None, noise: float, max_error: float | None) -> None:
     if len(reviewers) != 2 or scores is None:
         raise InputError("`paper letters` needs --reviewer a,b twice and --scores s1,s2")
-    (a_1, b_1), (a_2, b_2) = (_two_numbers("--reviewer", text) for text in reviewers)
-    S = _two_numbers("--scores", scores)
+    (a_1, b_1), (a_2, b_2) = (two_numbers("--reviewer", text) for text in reviewers)
+    S = two_numbers("--scores", scores)
     belief = setting(S, a_1=a_1, b_1=b_1, a_2=a_2, b_2=b_2, sigma=noise)
     allowed = 1.0 if max_error is None else max_error
     line, chosen = (
@@ -114,13 +114,6 @@ def _say_letters(reviewers: list[str], scores: str | None, noise: float, max_err
     shown |= {name: "-" if q is None else number(q) for name, q in (("q1", q1), ("q2", q2))}
     for name, text in shown.items():
         say(f"{name:<9} {text}")
-
-
-def _two_numbers(option: str, text: str) -> tuple[float, float]:
-    values = decimals(option, text)
-    if len(values) != 2:
-        raise InputError(f"{option} {text!r}: must be two numbers, found {len(values)}")
-    return values[0], values[1]
 
 
 def _chosen_figures(what: str, name: str | None) -> list[str]:

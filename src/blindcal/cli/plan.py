@@ -10,7 +10,7 @@ from textwrap import fill
 from time import monotonic
 from typing import Any
 
-from blindcal.adversaries.findings import Findings
+from blindcal.adversaries.findings import findings_of, planned_views
 from blindcal.cli.audit import facts_of, say_findings
 from blindcal.cli.console import about, emit_json, note, say, say_gap, table
 from blindcal.cli.options import (
@@ -32,7 +32,6 @@ from blindcal.deciding.key import commitment_to_input, read_key
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import refuse_existing, refuse_published, write_bytes
 from blindcal.io.cells import count
-from blindcal.planning.calibration_check import CalibrationCheck
 from blindcal.planning.conference_plan import A_MINUTE, Answer, Plan, answer
 from blindcal.planning.conference_plan import plan as plan_papers
 from blindcal.planning.guarantee_menu import MENU
@@ -68,8 +67,6 @@ _LONG_SECONDS = 60.0
 # If the whole answer takes longer than this, the first one is given as soon as it is known.
 _SOON_SECONDS = 3.0
 _WIDTH = 100
-# What can be published before the draw, if a key is given.
-_NOT_SEALED: Mapping[str, str | None] = {"key_fingerprint": None, "commitment": None}
 
 
 def plan(
@@ -123,7 +120,9 @@ def plan(
     request = settings_of(folder, yes_leak=yes_leak or bool(given))
     request = replace(request, guarantee=given[0]) if given else request
     every = full or audit or out is not None
-    prepared, planned, findings, sealed = None, None, None, _NOT_SEALED
+    prepared, planned, findings = None, None, None
+    # What can be published before the draw, if a key is given.
+    sealed: dict[str, str | None] = {"key_fingerprint": None, "commitment": None}
     with hired(processes, cluster) as work:
         with folder_inputs(folder) as inputs:
             request = request.for_inputs(inputs)
@@ -155,7 +154,7 @@ def plan(
             if out is not None:
                 _write_page(out, planned, answer, work, hidden=hidden)
             if audit:
-                findings = _planned_findings(planned)
+                findings = findings_of(planned_views(planned), better=request.better)
                 say()
                 say_findings(findings)
     note(*(answer if planned is None else planned).remarks)
@@ -278,13 +277,6 @@ def _plan_facts(answer: Answer, request: Request, planned: Plan | None) -> dict[
     }
 
 
-def _planned_findings(planned: Plan) -> Findings:
-    # Adversaries take a while to load, and most plans have none.
-    from blindcal.adversaries.findings import findings_of, planned_views
-
-    return findings_of(planned_views(planned), better=planned.request.better)
-
-
 def _print_answer(answer: Answer, request: Request, sealed: Mapping[str, str | None]) -> None:
     menu = answer.menu
     own = 1 + menu.choices.index(answer.choice)
@@ -300,7 +292,11 @@ def _print_answer(answer: Answer, request: Request, sealed: Mapping[str, str | N
     of_some = some if answer.weighed != menu.papers else ""
     frozen = "; the bar alone is frozen when papers are decided"
     _print_conference(answer, request, answer.bar, of_some, frozen)
-    say(fit_line(answer.fit))
+    fit = answer.fit
+    say(
+        f"calibration: {fit.verdict}; predicted mean {fit.predicted_mean:.2f} and standard deviation "
+        f"{fit.predicted_sd:.2f}, scores {fit.observed_mean:.2f} and {fit.observed_sd:.2f}"
+    )
     _print_sealed(sealed)
 
 
@@ -359,12 +355,4 @@ def _print_planned(planned: Plan) -> None:
         f"{papers_text(papers * facts['expected_wrong'])} of {count(papers, 'paper')} decided wrongly, "
         f"{percent(facts['success'])} of reviewers identified "
         f"({percent(facts['success_scores_only'])} from the scores alone)"
-    )
-
-
-def fit_line(fit: CalibrationCheck) -> str:
-    """What the calibration predicts for all the scores together, and what is there."""
-    return (
-        f"calibration: {fit.verdict}; predicted mean {fit.predicted_mean:.2f} and standard deviation "
-        f"{fit.predicted_sd:.2f}, scores {fit.observed_mean:.2f} and {fit.observed_sd:.2f}"
     )

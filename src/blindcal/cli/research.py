@@ -11,11 +11,11 @@ from blindcal.cli.options import (
     Prior,
     Reviewers,
     decimal,
-    decimals,
     numeric,
     option,
     probability,
     reviewer_pair,
+    two_numbers,
 )
 from blindcal.errors import InputError
 from blindcal.policy.average_case import average_frontier
@@ -46,9 +46,7 @@ def pair(
     """
     if max_error is not None and epsilon is not None:
         raise InputError("give either --max-error or --epsilon, not both")
-    both = decimals("--scores", scores)
-    if len(both) != 2:
-        raise InputError(f"--scores {scores!r}: must be two numbers, found {len(both)}")
+    both = two_numbers("--scores", scores)
     belief = pair_belief(reviewer_pair(reviewer, noise), both, prior)
     front = frontier(belief)
     policy = None if epsilon is None else epsilon_policy(belief, epsilon)

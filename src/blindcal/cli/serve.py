@@ -7,7 +7,7 @@ import webbrowser
 from pathlib import Path
 
 from blindcal.cli.console import emit_json, note, say
-from blindcal.cli.options import Processes, argument, flag, hired, numeric, whole
+from blindcal.cli.options import Processes, argument, flag, number_of, numeric, whole
 from blindcal.cli.startup import terminations_as_interrupts, without_time_limit
 from blindcal.errors import InputError
 
@@ -40,9 +40,7 @@ def serve(
     home = Path() if folder is None else folder.parent
     if not home.is_dir():
         raise InputError(f"{home} must be a folder that exists")
-    with hired(processes, None) as work:
-        workers = work["workers"]
-        session = Session(home, folder, workers=workers if isinstance(workers, int) else 1)
+    session = Session(home, folder, workers=number_of(processes))
     try:
         server = listen(session, port)
     except InputError:
