@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from chair_exports import options, write_exports
+from commands import succeed
 from small_conferences import SmallConference, small_conference
+from small_pasts import short_fits
 
 
 @pytest.fixture
@@ -31,6 +36,33 @@ def small() -> SmallConference:
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder, in which commands run."""
-    monkeypatch.chdir(tmp_path)
+    """An empty folder, in which commands run and fits are short."""
+    short_fits(monkeypatch, tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def chairs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """What a chair has, `undecided` and `decided`: downloads, the folder icx of six papers, its key."""
+    undecided, decided = (tmp_path_factory.mktemp(name) for name in ("undecided", "decided"))
+    with contextlib.chdir(undecided):
+        given = options(write_exports(Path("downloads"), papers=6), "reviews", "reviewers")
+        succeed("new", "icx", *given, "--accept", "50%")
+    shutil.copytree(undecided, decided, dirs_exist_ok=True)
+    with contextlib.chdir(decided):
+        succeed("decide", "icx")
+    return {"undecided": undecided, "decided": decided}
+
+
+@pytest.fixture
+def undecided(chairs: dict[str, Path], place: Path) -> Path:
+    """A conference's folder, ready to be decided, beside its key and the downloads."""
+    shutil.copytree(chairs["undecided"], place, dirs_exist_ok=True)
+    return Path("icx")
+
+
+@pytest.fixture
+def published(chairs: dict[str, Path], place: Path) -> Path:
+    """The same, decided."""
+    shutil.copytree(chairs["decided"], place, dirs_exist_ok=True)
+    return Path("icx")

@@ -86,11 +86,12 @@ def test_tables_are_plain_text_with_numbers_to_the_right() -> None:
     assert out.getvalue() == "method            error\n[red]raw[/red]   0.1235\nx\\x1b[1m        10.0000\n"
 
 
-def test_progress_is_a_bar_on_a_terminal_after_two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
 
+
+def test_progress_is_a_bar_on_a_terminal_after_two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     for screen, seconds, shown in (
         (Terminal(), 1.0, False),
         (Terminal(), 3.0, True),
@@ -103,43 +104,34 @@ def test_progress_is_a_bar_on_a_terminal_after_two_seconds(monkeypatch: pytest.M
         assert bool(screen.getvalue()) == shown
 
 
-def _log(monkeypatch: pytest.MonkeyPatch, total: int, seconds: float) -> list[str]:
-    """What is said of so many steps that take so many seconds each."""
-    now = [0.0]
+def _log(monkeypatch: pytest.MonkeyPatch, *seconds: float) -> list[str]:
+    """What is said of steps that take so many seconds each."""
+    now, total = [0.0], len(seconds)
     monkeypatch.setattr(console.time, "monotonic", lambda: now[0])
     with (
         contextlib.redirect_stderr(io.StringIO()) as log,
         console.progress(f"weighing {total} papers", total) as advance,
     ):
-        for _ in range(total):
-            now[0] += seconds
+        for taken in seconds:
+            now[0] += taken
             advance(1)
     return log.getvalue().splitlines()
 
 
 def test_long_work_without_a_terminal_is_counted_in_tenths(monkeypatch: pytest.MonkeyPatch) -> None:
-    first, *later = _log(monkeypatch, 500, 0.36)
+    first, *later = _log(monkeypatch, *[0.36] * 500)
     assert first == "blindcal: weighing 500 papers: 5 % done, about 3 minutes left"
     assert later[0] == "blindcal: weighing 500 papers: 15 % done, about 3 minutes left"
     assert later[-1] == "blindcal: weighing 500 papers: 95 % done, about 10 seconds left"
     assert len(later) == 9
     # Never more than a line in ten seconds, and nothing for what is soon done.
-    assert len(_log(monkeypatch, 100, 0.5)) == 4
-    assert _log(monkeypatch, 100, 0.1) == []
+    assert len(_log(monkeypatch, *[0.5] * 100)) == 4
+    assert _log(monkeypatch, *[0.1] * 100) == []
 
 
 def test_the_time_left_follows_the_last_half_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     """Slow for a minute, as while processes start, then ten times as fast."""
-    now = [0.0]
-    monkeypatch.setattr(console.time, "monotonic", lambda: now[0])
-    with (
-        contextlib.redirect_stderr(io.StringIO()) as log,
-        console.progress("weighing papers", 2000) as advance,
-    ):
-        for step in range(2000):
-            now[0] += 1.0 if step < 60 else 0.1
-            advance(1)
-    lines = log.getvalue().splitlines()
+    lines = _log(monkeypatch, *[1.0] * 60, *[0.1] * 1940)
     assert lines[0].endswith("0 % done, about 33 minutes left")
     assert lines[2].endswith("% done, about 3 minutes left")
 
@@ -152,11 +144,6 @@ def test_a_message_names_the_options_of_the_command_that_runs(tmp_path: Path) ->
     assert console.as_options("`accept_rate` and `seed`") == "--accept-rate and `seed`"
     call("--version")
     assert console.as_options("`accept_rate`") != "--accept-rate"
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.mark.parametrize(

@@ -39,29 +39,6 @@ from stress import stress
 pytestmark = pytest.mark.edge
 
 
-CERTIFICATE = {
-    "papers",
-    "reviews",
-    "accepted",
-    "bar",
-    "guarantee",
-    "success_scores_only",
-    "success",
-    "success_fully_calibrated",
-    "added_success",
-    "largest_rise",
-    "epsilon",
-    "multiplier",
-    "largest_posterior",
-    "expected_wrong",
-    "expected_wrong_raw",
-    "expected_wrong_public",
-    "expected_wrong_fully_calibrated",
-    "against_evidence",
-    "assumptions",
-}
-
-
 def test_the_contract(small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     key, out = tmp_path / "chair" / "key.bin", tmp_path / "out"
     key.parent.mkdir()
@@ -74,7 +51,6 @@ def test_the_contract(small: SmallConference, tmp_path: Path, capsys: pytest.Cap
     for _, decision, raw, advice in rows[1:]:
         expected = "leave" if decision == raw else "raise" if decision == "accept" else "lower"
         assert advice == expected
-    assert certificate.keys() >= CERTIFICATE
     assert certificate["papers"] == 6
     assert certificate["reviews"] == 12
     assert (certificate["guarantee"], certificate["limits"]["among"]) == ("crowd", 10)
@@ -111,7 +87,16 @@ def shuffled(small: SmallConference, rng: np.random.Generator) -> SmallConferenc
     return SmallConference(mix(small.reviews), mix(small.reviewers), mix(small.pools))
 
 
-def test_row_order_column_order_line_ends_and_bom_do_not_matter(
+def longer(small: SmallConference) -> SmallConference:
+    """The numbers of reviews and reviewers with one more zero."""
+    reviews, reviewers = (
+        (rows[0], *((*row[:-1], f"{row[-1]}0") for row in rows[1:]))
+        for rows in (small.reviews, small.reviewers)
+    )
+    return replace(small, reviews=reviews, reviewers=reviewers)
+
+
+def test_row_order_column_order_digits_line_ends_and_bom_do_not_matter(
     small: SmallConference, tmp_path: Path
 ) -> None:
     """A fresh ledger each time, the same key: the coins must come out the same."""
@@ -119,7 +104,7 @@ def test_row_order_column_order_line_ends_and_bom_do_not_matter(
     decided(folder, key, tmp_path / "out")
     rng = np.random.default_rng(1)
     for trial in range(count(3, 20)):
-        other = shuffled(small, rng).write(tmp_path / f"in{trial}")
+        other = shuffled(longer(small) if trial else small, rng).write(tmp_path / f"in{trial}")
         for file in other.iterdir():
             text = file.read_text(encoding="utf-8")
             file.write_bytes(b"\xef\xbb\xbf" * (trial % 2) + text.replace("\n", "\r\n").encode())
@@ -129,16 +114,6 @@ def test_row_order_column_order_line_ends_and_bom_do_not_matter(
         (again / "key.bin").chmod(0o600)
         decided(other, again / "key.bin", tmp_path / f"out{trial}")
         assert everything(tmp_path / f"out{trial}") == everything(tmp_path / "out")
-
-
-def test_numbers_count_by_value(small: SmallConference, tmp_path: Path) -> None:
-    folder, key = small.write(tmp_path / "in"), tmp_path / "key.bin"
-    decided(folder, key, tmp_path / "out")
-    for name in ("reviews", "reviewers"):
-        path = folder / f"{name}.csv"
-        lines = path.read_text(encoding="utf-8").splitlines()
-        path.write_text("\n".join([lines[0], *(line + "0" for line in lines[1:])]) + "\n", encoding="utf-8")
-    decided(folder, key, tmp_path / "out")
 
 
 def test_a_changed_input_is_refused_and_says_how_many(small: SmallConference, tmp_path: Path) -> None:
@@ -245,27 +220,18 @@ def test_an_amendment_killed_while_it_wrote_is_finished_by_the_same_command(
     assert everything(out) == before
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        ['guarantee = "average"'],
-        ['guarantee = "public"'],
-    ],
-    ids=["average", "public"],
-)
-def test_amendments_under_other_guarantees(
-    options: list[str], small: SmallConference, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("name", ["average", "public"])
+def test_amendments_under_other_guarantees(name: str, small: SmallConference, tmp_path: Path) -> None:
     """Scores, pools and reviewers changed at once; then verified."""
-    key = tmp_path / "key.bin"
-    table, _ = decided(small.write(tmp_path / "in"), key, tmp_path / "out", *options)
+    key, guarantee = tmp_path / "key.bin", f'guarantee = "{name}"'
+    table, _ = decided(small.write(tmp_path / "in"), key, tmp_path / "out", guarantee)
     changed = swapped(small).with_review(3, score="1.75")
     last = small.reviews[-1][0]
     known = {row[1] for row in small.pools if row[0] == last}
     late = next(name for name in small.canaries if name not in known)
     changed = replace(changed, pools=(*changed.pools, (last, late, "0.5")))
     folder = changed.write(tmp_path / "in")
-    again, second = decided(folder, key, tmp_path / "out2", *options, "--amend", "--reason", "x")
+    again, second = decided(folder, key, tmp_path / "out2", guarantee, "--amend", "--reason", "x")
     assert (second["decided_again"]["papers"], second["decided_again"]["corrected"]) == (1, 1)
     same = zip(table.decode().splitlines(), again.decode().splitlines(), strict=True)
     assert sum(old == new for old, new in same) >= 4
@@ -273,7 +239,7 @@ def test_amendments_under_other_guarantees(
     recorded = replace(changed, reviews=small.with_review(3, score="1.75").reviews).write(tmp_path / "in3")
     assert run(command_line("verify", recorded, key, tmp_path / "out2")) == 0
     assert run(command_line("verify", folder, key, tmp_path / "out2")) == 4
-    if options[-1] == "public":
+    if name == "public":
         assert second["epsilon"] == 0
 
 
@@ -430,26 +396,12 @@ def test_a_refused_setting_is_named_with_its_rule_and_what_was_meant(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "key.bin"]
 
 
-def impossible_files(small: SmallConference) -> dict[str, SmallConference]:
-    """What is wrong with the first paper or its first reviewer, by a word that the message has."""
-    paper, who = small.reviews[1][:2]
-    true = {row[1] for row in small.reviews[1:] if row[0] == paper}
-    others = tuple(row for row in small.pools if row[0] != paper)
-    never = tuple((*row[:2], "0") for row in small.pools if row[0] == paper and row[1] in true)
-    exact = tuple(row if row[0] != who else (*row[:3], "0") for row in small.reviewers)
-    return {
-        "pools.csv: must hold every reviewer of a paper": replace(small, pools=(*others, (paper, who, "1"))),
-        "must be above 0 for every reviewer of a paper": replace(small, pools=(*others, *never)),
-        "noise": replace(small, reviewers=exact),
-    }
-
-
-@pytest.mark.parametrize("told", impossible_files(small_conference()))
-def test_files_that_cannot_be_are_refused_and_nothing_is_written(
-    told: str, small: SmallConference, tmp_path: Path
+def test_a_reviewer_without_noise_is_refused_and_nothing_is_written(
+    small: SmallConference, tmp_path: Path
 ) -> None:
-    folder, key = impossible_files(small)[told].write(tmp_path / "in"), with_key(tmp_path / "key.bin")
-    assert told in refusal(*arguments(folder, key, tmp_path / "out"))
+    exact = tuple(row if row[0] != small.reviews[1][1] else (*row[:3], "0") for row in small.reviewers)
+    folder = replace(small, reviewers=exact).write(tmp_path / "in")
+    assert "noise" in refusal(*arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out"))
     assert not {"out", "key.bin.sealed"} & {path.name for path in tmp_path.iterdir()}
 
 
@@ -474,19 +426,6 @@ def test_problems_between_files_name_the_files_and_rows(small: SmallConference, 
         (pools_file, f"none for paper {bare!r} ({reviews}, row 6)"),
         (reviewers, f"1 missing, the first in {pools_file}, row {first}"),
     }
-
-
-def test_the_place_of_a_missing_reviewer_is_the_same_whichever_review_it_wrote(
-    small: SmallConference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    told = set()
-    for index in (1, 2):
-        bad = small.with_review(index, reviewer="nobody-in-the-pool")
-        folder = bad.write(tmp_path / "in")
-        assert run(arguments(folder, with_key(tmp_path / "key.bin"), tmp_path / "out")) == 2
-        told.add(capsys.readouterr().err)
-    assert len(told) == 1
-    assert "nobody" not in told.pop()
 
 
 def test_whom_no_file_knows_is_missing_from_the_reviewers_and_not_from_everyone(

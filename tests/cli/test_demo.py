@@ -14,7 +14,6 @@ pytest.importorskip("typer")
 pytest.importorskip("fastapi")
 
 from blindcal.cli import demo as module
-from blindcal.posterior.inputs import read_inputs
 from blindcal.simulation.conference import SimulatedConference, simulate
 from commands import call, refusal, succeed
 from small_conferences import everything
@@ -31,11 +30,6 @@ def few(monkeypatch: pytest.MonkeyPatch) -> SimulatedConference:
     monkeypatch.setattr(module, "PAPERS", PAPERS)
     monkeypatch.setattr(module, "available_cores", lambda: 1)
     return simulate(PAPERS, 8, 3, seed=14)
-
-
-def files(folder: Path) -> list[Path]:
-    history = [folder / "history" / f"{name}.csv" for name in ("reviewers", "pools")]
-    return [folder / "inputs" / "reviews.csv", *history]
 
 
 def test_what_it_leaves_behind_is_a_conference_that_verifies(
@@ -117,22 +111,3 @@ def test_a_folder_that_is_not_its_own_is_left(few: SimulatedConference, tmp_path
     said = refusal("demo", "--out", str(out), code=3)
     assert "pools.csv is not the demo's: give another --out folder" in " ".join(said.split())
     assert everything(tmp_path) == before
-
-
-def test_the_files_hold_what_was_drawn(few: SimulatedConference, tmp_path: Path) -> None:
-    succeed("demo", "--out", str(tmp_path / "demo"))
-    found = read_inputs(*files(tmp_path / "demo"))
-    written = {
-        (found.reviews.papers[p], found.reviews.reviewers[r], float(s))
-        for p, r, s in zip(found.reviews.paper, found.reviews.reviewer, found.reviews.score, strict=True)
-    }
-    for i in range(PAPERS):
-        who = [f"R{j + 1:03d}" for j in few.reviewer[i]]
-        for name, score in zip(who, few.score[i], strict=True):
-            assert (f"P{i + 1:03d}", name, round(float(score), 2)) in written
-        assert set(who) <= found.pools[f"P{i + 1:03d}"].keys()
-        assert set(found.pools[f"P{i + 1:03d}"]) == {f"R{j + 1:03d}" for j in few.pool[i]}
-    assert len(written) == 3 * PAPERS
-    for j, (slope, offset, noise) in enumerate(zip(few.slope, few.offset, few.noise, strict=True)):
-        row = found.parameters[f"R{j + 1:03d}"]
-        assert row[:3] == pytest.approx((slope, offset, noise), abs=5e-4)

@@ -23,19 +23,21 @@ from blindcal.errors import InputError
 from blindcal.project import read_folder
 from blindcal.reviews import Reviews
 from commands import call, refusal, succeed
-from small_pasts import lenient_years, short_fits, tiny_reviews, turned
+from small_pasts import lenient_years, tiny_reviews, turned
 
 pytestmark = pytest.mark.edge
 
 
 TABLE = Path("icx/inputs/reviewers.csv")
 SETTINGS = Path("icx/conference.toml")
+# A plan of guarantees that are soon solved.
+PLAN = ("plan", "icx", "--guarantee", "public", "--guarantee", "steady")
 
 
 @pytest.fixture
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two past years and the reviews of this one; chains are short, and what is tested does not need more."""
-    short_fits(monkeypatch, tmp_path)
+def files(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two past years and the reviews of this one; of a plan, what is tested needs the first estimate only."""
+    monkeypatch.setattr("blindcal.cli.plan.A_MINUTE", 0.0)
     past = drawn_pasts(np.random.default_rng(4), 40, 3, grid=np.arange(1.0, 11.0)).reviews
     for name, year in (("c0", "2023"), ("c1", "2024"), ("c2", "reviews")):
         past.only(name).write(f"{year}.csv")
@@ -77,7 +79,7 @@ def test_last_years_reviews_become_a_table_that_plan_takes(folder: Path) -> None
     assert lines[0] == "reviewer,slope,offset,noise,slope_se,offset_se,correlation,noise_se,reviews"
     assert [line.split(",")[0] for line in lines[1:]] == ["*", *(f"r{i}" for i in range(45))]
     assert {os.stat(name).st_mode & 0o777 for name in (TABLE, f"{TABLE}.fit.json")} == {0o600}
-    succeed("plan", "icx")
+    succeed(*PLAN)
 
 
 def test_nothing_printed_names_a_reviewer(files: None) -> None:
@@ -193,7 +195,7 @@ def test_a_scale_that_is_said_to_be_turned_after_a_fit_asks_for_another_one(fold
     succeed("fit", "icx")
     edit("# past-better =", "past-better =")
     edit("2021=low", "2023=high")
-    succeed("plan", "icx")
+    succeed(*PLAN)
     edit("2023=high", "2023=low")
     for command in ("plan", "decide"):
         said = " ".join(refusal(command, "icx").split())
@@ -213,7 +215,7 @@ def test_conflicts_after_a_fit_without_a_committee_ask_for_the_committee(files: 
     assert "must hold every reviewer" not in said
     succeed("import", "icx", "committee.csv")
     succeed("fit", "icx")
-    succeed("plan", "icx")
+    succeed(*PLAN)
 
 
 def test_a_conflict_listed_for_a_reviewer_of_the_paper_is_said_to_be_one(folder: Path) -> None:
@@ -236,7 +238,7 @@ def test_a_new_folder_with_reversed_years_is_made_without_a_calibration(
     edit("# past-better =", "past-better =")
     edit('"2021=low"', '"25=low", "26=low"')
     succeed("fit", "icx")
-    succeed("plan", "icx")
+    succeed(*PLAN)
 
 
 @pytest.mark.parametrize(
@@ -259,13 +261,10 @@ def test_a_new_folder_with_reversed_years_is_made_without_a_calibration(
             {},
             "must not repeat an earlier row's paper and reviewer",
         ),
-        ({}, {'"inputs/past/2024.csv"': '"inputs/past/2023.csv"'}, "past must not name a table twice"),
         ({}, {'"inputs/past/2024.csv"': '"inputs/past/none.csv"'}, "there is no such file"),
-        ({}, {"# past-better =": "past-better =", "2021=low": "low"}, "past-better must be like 2021=low"),
         ({}, {"# past-better =": "past-better ="}, "for which `past-better` is given"),
         ({}, {'better = "high"': 'better = "best"'}, "must be high or low"),
         ({"committee": ""}, {}, "must have a header row"),
-        ({}, {'past = ["inputs': '# past = ["inputs'}, "icx has no past reviews: `blindcal import icx FILE"),
         ({}, {'reviews = "inputs': '# reviews = "inputs'}, "icx has no reviews yet: `blindcal import icx"),
         ({}, {'reviewers = "inputs': '# reviewers = "inputs'}, "conference.toml: must set reviewers"),
     ],
@@ -387,8 +386,7 @@ def test_what_history_is_worth(folder: Path) -> None:
 
 
 @pytest.fixture
-def pictured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    short_fits(monkeypatch, tmp_path)
+def pictured(place: Path) -> None:
     tiny_reviews().write("past.csv")
     rows = (("x", "ann", 3), ("x", "bob", 2), ("y", "ann", 2), ("y", "cyd", 1), ("z", "bob", 5))
     table = "".join(f"{paper},{name},{score}\n" for paper, name, score in rows)
@@ -447,8 +445,7 @@ SHARE = ("share", "past.csv", "--committee", "people.csv", "--key", "key.bin", "
 
 
 @pytest.fixture
-def sharing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    short_fits(monkeypatch, tmp_path)
+def sharing(place: Path) -> None:
     Path("past.csv").write_text(PAST)
     Path("people.csv").write_text("reviewer\nann\nbob\ndan\n")
     succeed("new", "past", "--key", "key.bin")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import json
 import re
@@ -41,15 +40,6 @@ SYSTEMS = Path(__file__).parents[1] / "data" / "systems"
 def folder(place: Path) -> Path:
     """An empty folder, made before reviews are in."""
     succeed("new", "icx")
-    return Path("icx")
-
-
-@pytest.fixture
-def decided(place: Path) -> Path:
-    """A folder whose papers are decided."""
-    exports = write_exports(place / "downloads", papers=6)
-    succeed("new", "icx", *options(exports, "reviews", "reviewers"), "--accept", "50%")
-    succeed("decide", "icx")
     return Path("icx")
 
 
@@ -474,9 +464,9 @@ def test_a_site_that_has_decided_everything_is_no_list_of_papers_to_decide(folde
     assert read_folder(folder).withdrawn == {}
 
 
-def test_decisions_that_blindcal_made_and_the_site_shows_are_its_own(decided: Path) -> None:
+def test_decisions_that_blindcal_made_and_the_site_shows_are_its_own(published: Path) -> None:
     """The export that is downloaded for a correction has our decisions, and others by hand on new papers."""
-    with (decided / "public" / "release-1" / "decisions.csv").open(encoding="utf-8") as file:
+    with (published / "public" / "release-1" / "decisions.csv").open(encoding="utf-8") as file:
         ours = {row["paper"]: f"{row['decision'].title()}ed" for row in csv.DictReader(file)}
     export = [*csv.DictReader(Path("downloads/scores.csv").read_text().splitlines())]
     export += [{**row, "paper": "999", "title": "Late"} for row in export[:2]]
@@ -485,11 +475,11 @@ def test_decisions_that_blindcal_made_and_the_site_shows_are_its_own(decided: Pa
         writer = csv.DictWriter(file, header)
         writer.writeheader()
         writer.writerows({**row, "decision": ours.get(row["paper"], "Early reject")} for row in export)
-    before = read_folder(decided).withdrawn
+    before = read_folder(published).withdrawn
     out = succeed("import", "icx", "again.csv", "--as", "reviews").out
     assert "1 paper decided already (Early reject): 999" in out
     why = "decided already (Early reject), as the export says"
-    assert read_folder(decided).withdrawn == {**before, "999": why}
+    assert read_folder(published).withdrawn == {**before, "999": why}
 
 
 def test_past_years_come_in_order_and_a_corrected_one_keeps_its_place(folder: Path) -> None:
@@ -508,10 +498,10 @@ def test_past_years_come_in_order_and_a_corrected_one_keeps_its_place(folder: Pa
     assert ",2\n" in (folder / "inputs" / "past" / "2025.csv").read_text(), "the earlier file is kept"
 
 
-def test_a_correction_after_a_decision_keeps_the_earlier_file_and_the_decisions(decided: Path) -> None:
-    settings, reviews = decided / "conference.toml", decided / "inputs" / "reviews.csv"
+def test_a_correction_after_a_decision_keeps_the_earlier_file_and_the_decisions(published: Path) -> None:
+    settings, reviews = published / "conference.toml", published / "inputs" / "reviews.csv"
     settings.write_text(settings.read_text().replace("numbered = true", "numbered = true  # mine\n# my note"))
-    before, kept = everything(decided / "public"), reviews.read_bytes()
+    before, kept = everything(published / "public"), reviews.read_bytes()
     export = Path("downloads/scores.csv").read_text().splitlines()
     export[1] = re.sub(
         r",\d,(\d)$", lambda match: f",{'1' if ',1,' not in match[0] else '2'},{match[1]}", export[1]
@@ -522,34 +512,21 @@ def test_a_correction_after_a_decision_keeps_the_earlier_file_and_the_decisions(
     assert "wrote icx/inputs/correction-1/reviews.csv\n" in out
     assert last(out) == 'next: if something was corrected, blindcal decide icx --amend --reason "..."'
     assert reviews.read_bytes() == kept
-    assert everything(decided / "public") == before
-    assert read_folder(decided).settings["reviews"] == "icx/inputs/correction-1/reviews.csv"
+    assert everything(published / "public") == before
+    assert read_folder(published).settings["reviews"] == "icx/inputs/correction-1/reviews.csv"
     assert "numbered = true  # mine\n# my note\n" in settings.read_text()
     assert "--amend" in refusal("decide", "icx", code=3)
     succeed("decide", "icx", "--amend", "--reason", "a mistyped score")
     succeed("verify", "icx")
 
 
-def test_a_score_outside_the_declared_grid_is_refused(decided: Path, tmp_path: Path) -> None:
+def test_a_score_outside_the_declared_grid_is_refused(published: Path, tmp_path: Path) -> None:
     text = Path("downloads/scores.csv").read_text()
     Path("high.csv").write_text(re.sub(r",\d,(\d)$", r",9,\1", text, count=1, flags=re.M))
     before = everything(tmp_path)
     err = refusal("import", "icx", "high.csv", "--as", "reviews")
     assert everything(tmp_path) == before
     assert "high.csv, row 2, column OveMer: must be a score of the `grid` 1..5" in err
-
-
-def test_a_setting_over_several_lines_is_rewritten(decided: Path) -> None:
-    settings = decided / "conference.toml"
-    text = settings.read_text().replace(
-        'reviews = "inputs/reviews.csv"', 'reviews = """\ninputs/reviews.csv"""'
-    )
-    settings.write_text(text)
-    assert read_folder(decided).settings["reviews"] == "icx/inputs/reviews.csv"
-    succeed("import", "icx", "downloads/2025.csv", "--as", "reviews")
-    after = settings.read_text()
-    assert read_folder(decided).settings["reviews"] == "icx/inputs/correction-1/reviews.csv"
-    assert len(after.splitlines()) == len(text.splitlines()) - 1
 
 
 def test_an_interrupted_import_changes_nothing_that_is_read(
@@ -578,7 +555,7 @@ def test_an_interrupted_import_changes_nothing_that_is_read(
     ]
 
 
-def test_this_years_reviews_are_no_past_ones(decided: Path, tmp_path: Path) -> None:
+def test_this_years_reviews_are_no_past_ones(published: Path, tmp_path: Path) -> None:
     before = everything(tmp_path)
     err = refusal("import", "icx", "downloads/scores.csv", "--as", "past")
     assert everything(tmp_path) == before
@@ -654,15 +631,15 @@ def test_one_paper_under_two_ids_is_noted(folder: Path, reviews: Path) -> None:
     assert "differ only in capital letters" in succeed("import", "icx", str(reviews), "--dry-run").err
 
 
-def test_a_dry_run_says_what_plan_would_refuse(decided: Path) -> None:
+def test_a_dry_run_says_what_plan_would_refuse(published: Path) -> None:
     """Somebody who reviewed, or may have, and has no calibration."""
     text = Path("downloads/known.csv").read_text().splitlines(keepends=True)
-    wrote = (decided / "inputs" / "reviews.csv").read_text().splitlines()[1].split(",")[1]
+    wrote = (published / "inputs" / "reviews.csv").read_text().splitlines()[1].split(",")[1]
     Path("fewer.csv").write_text("".join(row for row in text if not row.startswith(f"{wrote},")))
-    before = everything(decided)
+    before = everything(published)
     code, out, err = call("import", "icx", "fewer.csv", "--dry-run")
     assert code == 2, "what plan would refuse is no success"
-    assert everything(decided) == before
+    assert everything(published) == before
     assert "fewer.csv, column reviewer: must have a row for every reviewer" in err
     assert not any(name in out + err for name in PEOPLE)
     code, out, _ = call("import", "icx", "fewer.csv", "--dry-run", "--json")
@@ -672,17 +649,6 @@ def test_a_dry_run_says_what_plan_would_refuse(decided: Path) -> None:
     refused = call("import", "icx", "--dry-run")[2]
     err = refusal("plan", "icx")
     assert [line for line in err.splitlines() if "their names" not in line] == refused.splitlines()
-
-
-def test_nothing_confidential_is_written_among_what_is_public(decided: Path, tmp_path: Path) -> None:
-    before = everything(tmp_path)
-    for place in ("icx/public", "icx/public/release-1"):
-        code, out, err = call(
-            "import", "icx", "downloads/2025.csv", "--as", "past", "--codes", f"{place}/c.csv"
-        )
-        assert (code, out) == (2, "")
-        assert "meant to be shared: give a place outside" in err
-    assert everything(tmp_path) == before
 
 
 def test_every_step_says_the_next_one(folder: Path) -> None:
@@ -708,6 +674,7 @@ def test_every_step_says_the_next_one(folder: Path) -> None:
 
 @pytest.fixture
 def exports(place: Path) -> Path:
+    """The downloads of a chair."""
     return write_exports(place / "downloads")
 
 
@@ -719,7 +686,8 @@ def rows(path: Path) -> list[dict[str, str]]:
 def fitted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[int, str, str]]:
     """A folder that was made with past reviews, once for all tests, and what was said."""
     place = tmp_path_factory.mktemp("fitted")
-    with contextlib.chdir(place):
+    with pytest.MonkeyPatch.context() as patch:
+        short_fits(patch, place)
         given = options(write_exports(Path("downloads")), "reviews", "committee", "past", "conflicts")
         return place, call("new", "icx", *given, "--accept", "30%")
 
@@ -920,27 +888,17 @@ def test_scores_in_letters_and_own_columns(exports: Path) -> None:
     assert [row["score"] for row in rows(Path("icx/inputs/reviews.csv"))] == ["3", "2", "1", "3"]
 
 
-EVIDENCE = {
-    "twice": ("1,accept\n1,reject\n2,accept\n", "row 3, column paper: must not be listed twice, found '1'"),
-    "neither": ("1,accept\n2,maybe\n", "row 3, column evidence: must be accept or reject, or a number"),
-    "stranger": ("1,1\n2,2\n9,3\n", "row 4, column paper: must be a paper that is decided, found '9'"),
-    "missing": ("1,0.5\n", "column paper: must list every paper that is decided, found all but 1 paper"),
-    "both": ("1,accept\n2,0.5\n", "column evidence: must have words for all papers, or numbers for all"),
-    "more": (
-        "1,accept,x\n2,accept,y\n",
-        "row 1, column 3: must be one of the known columns (paper, evidence)",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", EVIDENCE)
-def test_evidence_from_elsewhere_is_refused_with_its_place(case: str, folder: Path) -> None:
-    rows, message = EVIDENCE[case]
-    header = "paper,evidence,why" if case == "more" else "paper,evidence"
+def test_evidence_from_elsewhere_is_refused_with_its_places(folder: Path) -> None:
     Path("r.csv").write_text("paper,reviewer,score\n1,a,3\n1,b,4\n2,a,2\n2,c,5\n")
-    Path("e.csv").write_text(f"{header}\n{rows}")
     succeed("import", "icx", "r.csv")
-    assert f"e.csv, {message}" in refusal("import", "icx", "e.csv", "--as", "evidence")
+    Path("e.csv").write_text("paper,evidence\n1,accept\n1,reject\n2,maybe\n9,accept\n")
+    err = refusal("import", "icx", "e.csv", "--as", "evidence", "--json")
+    problems = json.loads(err)["error"]["problems"]
+    places = [(3, "paper"), (4, "evidence"), (5, "paper"), (None, "evidence")]
+    assert [(p["row"], p["column"]) for p in problems] == places
+    Path("e.csv").write_text("paper,evidence,why\n1,accept,x\n2,accept,y\n")
+    told = "e.csv, row 1, column 3: must be one of the known columns (paper, evidence)"
+    assert told in refusal("import", "icx", "e.csv", "--as", "evidence")
     assert "evidence" not in read_folder(folder).settings
 
 
@@ -1026,8 +984,6 @@ def test_new_reads_every_export_as_import_does(export: Export, place: Path) -> N
 
 BAD = {
     "no committee": (["reviews", "past"], [], "--past needs --committee"),
-    "two calibrations": (["reviews", "past", "reviewers"], [], "--past or --reviewers, not both"),
-    "two pools": (["reviews", "conflicts"], ["--pools", "x.csv"], "--conflicts or --pools, not both"),
     "key inside": (["reviews"], ["--key", "icx/key.bin"], "must not lie in the folder"),
     "no reviews": ([], ["--scores", "public", "--reviews", "none.csv"], "none.csv: there is no such file"),
     "no export": (
@@ -1035,7 +991,6 @@ BAD = {
         ["--scores", "public", "--reviews", "downloads/pc.csv"],
         "must hold reviews: this is a list of people",
     ),
-    "bad end": (["reviews"], ["--better", "up"], "must be high or low, found 'up'"),
     "bad share": (["reviews"], ["--accept", "0.25"], "for a share of the papers write 25%"),
     "whole share": (["reviews"], ["--accept", "100%"], "--accept must be a share of the papers like 25%"),
     "bad number": (["reviews"], ["--accept", "-3"], "found '-3'"),
@@ -1045,11 +1000,6 @@ BAD = {
         ["reviews"],
         ["--committee", "downloads/scores.csv"],
         "this one is about papers",
-    ),
-    "this year as past": (
-        ["reviews", "committee"],
-        ["--past", "downloads/scores.csv"],
-        "--past must be other conferences than the one being decided",
     ),
     "same past": (
         ["reviews", "committee", "past"],
@@ -1109,9 +1059,8 @@ def test_a_run_that_fails_at_the_end_can_be_run_again(exports: Path, monkeypatch
 
 
 @pytest.fixture
-def withdrawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def withdrawn(place: Path) -> list[str]:
     """HotCRP's JSON in which two papers were withdrawn and one desk rejected: options of `new` for it."""
-    monkeypatch.chdir(tmp_path)
     export = json.loads((SYSTEMS / "hotcrp-3.4-jsonrqc-metareview-round.json").read_text(encoding="utf-8"))
     for paper in export["papers"]:
         paper |= {"status": "submitted", "decision": ""}
@@ -1238,9 +1187,8 @@ def easychair_reviews(seed: int, members: list[str], papers: int = 16) -> str:
 
 
 @pytest.fixture
-def easychair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def easychair(place: Path) -> None:
     """This year's zip, by email; two past years of review.csv alone, by name; a list of emails alone."""
-    short_fits(monkeypatch, tmp_path)
     head = "#,person #,first name,last name,email,country,affiliation,Web page,role\n"
     people = [f"{n},{500 + n},{','.join(name.split())},u{n}@x.org,X,U,," for n, name in enumerate(MEMBERS, 1)]
     with zipfile.ZipFile("2027.zip", "w") as archive:
@@ -1336,9 +1284,8 @@ def test_who_reviewed_this_year_decides_nothing_about_who_is_found(easychair: No
 FOUND = ("reviewers.csv", "reviewers.csv.people.csv", "committee.csv")
 
 
-def test_hotcrp_this_year_and_openreview_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hotcrp_this_year_and_openreview_before(place: Path) -> None:
     """Emails now, profiles then; this system's file of the year before has one person's old address."""
-    short_fits(monkeypatch, tmp_path)
     notes = (SYSTEMS / "openreview-py-2.9.1-neurips2023-labels.json").read_text(encoding="utf-8")
     # From NeurIPS' scale of 2 to 8 to this year's of 1 to 6.
     notes = re.sub(r'("rating": {"value": )"(\d)[^"]*"', lambda m: f"{m[1]}{round(0.7 * int(m[2]))}", notes)
@@ -1370,8 +1317,6 @@ def test_hotcrp_this_year_and_openreview_before(tmp_path: Path, monkeypatch: pyt
 
 
 # --- What a chair has in several files, under several names, or typed on another system
-
-SYSTEMS = Path(__file__).parents[1] / "data" / "systems"
 
 
 def committee_of(folder: Path) -> list[str]:

@@ -15,10 +15,8 @@ pytest.importorskip("typer")
 import typer
 
 from blindcal.cli.options import (
-    conference_folders,
     decimal,
     decimals,
-    one_of,
     probability,
     reviewer_pair,
     share,
@@ -28,8 +26,8 @@ from blindcal.exporters import FORMATS
 from blindcal.policy.guarantee import NAMES
 from blindcal.project.settings import FILE
 from blindcal.reviewers import Affine, Logistic, Power
-from chair_exports import options, write_exports
 from commands import call, plain, refusal, succeed
+from small_conferences import everything
 
 pytestmark = pytest.mark.edge
 
@@ -110,12 +108,6 @@ def test_a_reviewer_that_is_none_is_quoted(text: str, told: str) -> None:
         reviewer_pair(["1,0", text], 0.5)
     assert str(caught.value).startswith(f"--reviewer {text!r}: ")
     assert told in str(caught.value)
-
-
-def test_two_reviewers_are_needed() -> None:
-    for number in (0, 1, 3):
-        with pytest.raises(InputError, match=f"--reviewer must be given twice, found {number}"):
-            reviewer_pair(["1,0"] * number, 0.5)
 
 
 # --- What Tab offers in every shell that is supported, and that only the shell's own files are written.
@@ -205,20 +197,7 @@ def test_installing_writes_where_the_shell_reads(here: Path, monkeypatch: pytest
     ]
 
 
-def test_the_functions_alone(here: Path) -> None:
-    assert conference_folders("") == ["icx2026", "icx2027"]
-    assert conference_folders("mo") == []
-    assert one_of("abc")("") == ["a", "b", "c"]
-
-
 # --- Commands on a folder: what was decided is frozen, releases are numbered, each step says the next.
-
-
-@pytest.fixture
-def folder(place: Path) -> Path:
-    exports = write_exports(place / "downloads", papers=6)
-    succeed("new", "icx", *options(exports, "reviews", "reviewers"), "--accept", "50%")
-    return Path("icx")
 
 
 def edit(folder: Path, old: str, new: str) -> None:
@@ -241,27 +220,28 @@ def corrected(folder: Path) -> tuple[str, ...]:
     return "decide", "icx", "--amend", "--reason", "mistyped"
 
 
-def test_withdrawn_papers_and_late_reviews_are_recorded_as_such(folder: Path) -> None:
-    succeed("decide", "icx")
-    withdraw(folder, "3")
+def test_withdrawn_papers_and_late_reviews_are_recorded_as_such(published: Path) -> None:
+    withdraw(published, "3")
     assert "(1 withdrawn)" in refusal("decide", "icx", code=3)
     out = succeed("decide", "icx", "--amend", "--reason", "paper 3 was withdrawn").out
     assert "  withdrawn: 3\n" in out
     assert "icx/public/release-2/decisions.csv" in out
-    table = (folder / "inputs" / "reviews.csv").read_text()
+    table = (published / "inputs" / "reviews.csv").read_text()
     wrote = set(re.findall(r"^1,(.*?),", table, re.M))
     other = next(name for name in (f"canary-{n}@example.org" for n in range(8)) if name not in wrote)
-    (folder / "inputs" / "late.csv").write_text(f"{table}1,{other},4,2\n")
-    edit(folder, "inputs/reviews.csv", "inputs/late.csv")
+    (published / "inputs" / "late.csv").write_text(f"{table}1,{other},4,2\n")
+    edit(published, "inputs/reviews.csv", "inputs/late.csv")
     assert "(1 with late reviews)" in refusal("decide", "icx", code=3)
     out = succeed("decide", "icx", "--amend", "--reason", "a late review").out
     assert "  late reviews, decided from public data: 1\n" in out
     succeed("verify", "icx")
-    assert sorted(path.name for path in (folder / "public").iterdir()) == [f"release-{n}" for n in (1, 2, 3)]
+    assert sorted(path.name for path in (published / "public").iterdir()) == [
+        f"release-{n}" for n in (1, 2, 3)
+    ]
 
 
-def test_a_bad_value_is_reported_by_the_file(folder: Path) -> None:
-    edit(folder, "accept-rate = 0.5", "accept-rate = 50")
+def test_a_bad_value_is_reported_by_the_file(undecided: Path) -> None:
+    edit(undecided, "accept-rate = 0.5", "accept-rate = 50")
     err = refusal("plan", "icx")
     place, problem = (
         "blindcal: icx/conference.toml: accept-rate",
@@ -281,25 +261,25 @@ def test_a_bad_value_is_reported_by_the_file(folder: Path) -> None:
         (["export", "downloads", "--to", "csv", "--out", "a.csv"], "downloads"),
     ],
 )
-def test_what_cannot_be_done_is_said(command: list[str], message: str, folder: Path) -> None:
+def test_what_cannot_be_done_is_said(command: list[str], message: str, undecided: Path) -> None:
     assert message in refusal(*command)
 
 
-def test_a_key_that_lies_elsewhere_is_named(folder: Path) -> None:
+def test_a_key_that_lies_elsewhere_is_named(undecided: Path) -> None:
     Path("icx.key").rename("elsewhere.key")
     for command in ("decide", "verify", "audit"):
         refusal(command, "icx")
         succeed(command, "icx", "--key", "elsewhere.key")
 
 
-def test_a_folder_without_a_calibration_is_told_how_to_make_it(folder: Path) -> None:
-    (folder / "inputs" / "reviewers.csv").unlink()
+def test_a_folder_without_a_calibration_is_told_how_to_make_it(undecided: Path) -> None:
+    (undecided / "inputs" / "reviewers.csv").unlink()
     for command in ("plan", "decide", "verify"):
         err = refusal(command, "icx")
         assert "there is no calibration icx/inputs/reviewers.csv yet: `blindcal fit icx` makes it" in err
 
 
-def test_a_folder_stands_for_its_latest_release_once_there_is_one(folder: Path) -> None:
+def test_a_folder_stands_for_its_latest_release_once_there_is_one(undecided: Path) -> None:
     for command in (
         ("report", "icx", "--text"),
         ("audit", "icx"),
@@ -317,7 +297,7 @@ def last(out: str) -> str:
     return out.rstrip("\n").split("\n")[-1]
 
 
-def test_every_step_says_the_next_one(folder: Path) -> None:
+def test_every_step_says_the_next_one(undecided: Path) -> None:
     told = "next: write what you choose into icx/conference.toml, then blindcal decide icx"
     assert last(call("plan", "icx")[1]) == told
     told = "next: back up the key with its private log, then blindcal report icx --out icx.html"
@@ -341,12 +321,12 @@ def accepted_in(path: str) -> list[str]:
     return [row["paper"] for row in rows if row["decision"] == "accept"]
 
 
-def test_another_number_of_papers_is_printed_and_can_be_checked(folder: Path) -> None:
-    edit(folder, "accept-rate = 0.5", "accept = 2")
+def test_another_number_of_papers_is_printed_and_can_be_checked(undecided: Path) -> None:
+    edit(undecided, "accept-rate = 0.5", "accept = 2")
     succeed("decide", "icx")
-    public = {path: path.read_bytes() for path in sorted((folder / "public").rglob("*.*"))}
+    public = {path: path.read_bytes() for path in sorted((undecided / "public").rglob("*.*"))}
     for number in ("3", "1", "6"):
-        code, out, _ = printed(folder, "--accept", number)
+        code, out, _ = printed(undecided, "--accept", number)
         assert code == 0
         assert out.startswith(f"6 papers, {number} accepted, from icx/public/release-1\nwrote list.csv")
         assert "CONFIDENTIAL until you give it out, and no release: list.csv\n" in out
@@ -356,21 +336,21 @@ def test_another_number_of_papers_is_printed_and_can_be_checked(folder: Path) ->
         assert "printed list list.csv" in out
     one = accepted_in("icx/public/release-1/decisions.csv")[0]
     text = Path("list.csv").read_text(encoding="utf-8")
-    assert printed(folder, "--accept", "1")[2].startswith("blindcal: accept in the release, reject here: ")
+    assert printed(undecided, "--accept", "1")[2].startswith("blindcal: accept in the release, reject here: ")
     header, *rows = text.splitlines()
     swapped = [row.replace(",accept", ",reject", 1) if row.startswith(f"{one},") else row for row in rows]
     assert swapped != rows
     Path("list.csv").write_text("\n".join([header, *swapped]) + "\n", encoding="utf-8")
     assert "printed list list.csv: " in refusal("verify", "icx", "--list", "list.csv", code=4)
-    assert {path: path.read_bytes() for path in sorted((folder / "public").rglob("*.*"))} == public
+    assert {path: path.read_bytes() for path in sorted((undecided / "public").rglob("*.*"))} == public
 
 
-def test_a_withdrawn_paper_is_refilled_in_print(folder: Path) -> None:
-    edit(folder, "accept-rate = 0.5", "accept = 2\nwait-list = 1")
+def test_a_withdrawn_paper_is_refilled_in_print(undecided: Path) -> None:
+    edit(undecided, "accept-rate = 0.5", "accept = 2\nwait-list = 1")
     succeed("decide", "icx")
     gone = accepted_in("icx/public/release-1/decisions.csv")[0]
-    withdraw(folder, gone)
-    code, out, err = printed(folder, "--accept", "2", "--wait-list", "0")
+    withdraw(undecided, gone)
+    code, out, err = printed(undecided, "--accept", "2", "--wait-list", "0")
     assert (code, out.startswith("5 papers, 2 accepted")) == (0, True)
     assert "wait list in the release, accept here: " in err
     assert gone not in accepted_in("list.csv")
@@ -386,21 +366,21 @@ def test_a_withdrawn_paper_is_refilled_in_print(folder: Path) -> None:
         (["--wait-list", "1"], 2, "wait-list goes with accept"),
     ],
 )
-def test_a_list_that_cannot_be_printed(options: list[str], code: int, told: str, folder: Path) -> None:
-    edit(folder, "accept-rate = 0.5", "accept = 2")
+def test_a_list_that_cannot_be_printed(options: list[str], code: int, told: str, undecided: Path) -> None:
+    edit(undecided, "accept-rate = 0.5", "accept = 2")
     succeed("decide", "icx")
-    found, _, err = printed(folder, *options)
+    found, _, err = printed(undecided, *options)
     assert (found, told in plain(err)) == (code, True)
     assert not Path("list.csv").exists()
 
 
-def test_a_release_that_was_interrupted_is_passed_over_and_said_until_it_is_finished(folder: Path) -> None:
-    edit(folder, "accept-rate = 0.5", "accept = 2")
+def test_a_release_that_was_interrupted_is_passed_over_and_said_until_it_is_finished(undecided: Path) -> None:
+    edit(undecided, "accept-rate = 0.5", "accept = 2")
     succeed("decide", "icx")
     first = call("report", "icx", "--text")
-    amend = corrected(folder)
+    amend = corrected(undecided)
     succeed(*amend)
-    second, public = call("report", "icx", "--text"), folder / "public" / "release-2"
+    second, public = call("report", "icx", "--text"), undecided / "public" / "release-2"
     whole = {path.name: path.read_bytes() for path in public.iterdir()}
     said = (
         "blindcal: icx/public/release-2 was left incomplete by an interrupted run: `blindcal decide icx` "
@@ -420,21 +400,21 @@ def test_a_release_that_was_interrupted_is_passed_over_and_said_until_it_is_fini
         assert {path.name: path.read_bytes() for path in public.iterdir()} == whole
         assert call("report", "icx", "--text") == second
     for name in whole:
-        (folder / "public" / "release-1" / name).unlink()
+        (undecided / "public" / "release-1" / name).unlink()
         (public / name).unlink()
     said = "blindcal: icx has no release yet: `blindcal decide icx` makes the first\n"
     assert call("report", "icx", "--text") == (2, "", said)
 
 
 def test_a_release_that_was_sealed_and_not_published_is_said_and_published_by_the_same_command(
-    folder: Path,
+    undecided: Path,
 ) -> None:
     """Killed after sealing, before there was a folder: the release before it is the latest complete one."""
-    edit(folder, "accept-rate = 0.5", "accept = 2")
+    edit(undecided, "accept-rate = 0.5", "accept = 2")
     succeed("decide", "icx")
-    again = corrected(folder)
+    again = corrected(undecided)
     succeed(*again)
-    public = folder / "public" / "release-2"
+    public = undecided / "public" / "release-2"
     whole = {path.name: path.read_bytes() for path in public.iterdir()}
     shutil.rmtree(public)
     err = refusal("verify", "icx")
@@ -445,35 +425,35 @@ def test_a_release_that_was_sealed_and_not_published_is_said_and_published_by_th
     succeed("verify", "icx")
 
 
-def test_what_was_published_is_looked_at_wherever_decide_publishes(folder: Path) -> None:
-    succeed("decide", "icx")
-    shutil.copytree(folder / "public" / "release-1", "earlier")
-    amend = corrected(folder)
+def test_what_was_published_is_looked_at_wherever_decide_publishes(published: Path) -> None:
+    shutil.copytree(published / "public" / "release-1", "earlier")
+    amend = corrected(published)
     succeed(*amend)
     (Path("icx.key.sealed") / "0002.sealed").unlink()
     for more in ((), ("--published", "earlier")):
         err = refusal(*amend, *more, code=3)
         assert "icx/public/release-2/certificate.json is release 2" in err
-    edit(folder, "numbered = true", "numbered = false")
+    edit(published, "numbered = true", "numbered = false")
     assert "icx/public/release-2/certificate.json is release 2" in refusal(*amend, code=3)
-    edit(folder, 'out = "public"', 'out = "../other"')
+    edit(published, 'out = "public"', 'out = "../other"')
     err = refusal(*amend, "--published", "icx/public", code=3)
     assert "icx/public/release-2/certificate.json is release 2" in err
     assert not Path("other").exists()
 
 
-def test_nothing_confidential_is_written_among_what_is_public(folder: Path, tmp_path: Path) -> None:
-    succeed("decide", "icx")
-    before = sorted(path for path in tmp_path.rglob("*"))
+def test_nothing_confidential_is_written_among_what_is_public(published: Path, tmp_path: Path) -> None:
+    before = everything(tmp_path)
     commands = (
         ["audit", "icx", "--out"],
         ["report", "icx", "--confidential", "--out"],
+        ["report", "icx", "--papers", "--out"],
+        ["import", "icx", "downloads/2025.csv", "--as", "past", "--codes"],
     )
     for place in ("icx/public", "icx/public/release-1"):
         for command in commands:
             code, out, err = call(*command, f"{place}/secret.csv")
             assert (code, out) == (2, ""), command
             assert "meant to be shared: give a place outside" in err
-    assert sorted(path for path in tmp_path.rglob("*")) == before
+    assert everything(tmp_path) == before
     succeed("report", "icx", "--out", "icx/public/report.html")
     succeed("audit", "icx", "--out", "icx/audit.json")

@@ -58,12 +58,17 @@ sys.meta_path.insert(0, Interrupting())
 """
 
 
+def customized(folder: Path, program: str, **variables: str) -> dict[str, str]:
+    """The environment of a Python that runs `program` first."""
+    (folder / "sitecustomize.py").write_text(program, encoding="utf-8")
+    paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **variables}
+
+
 @pytest.mark.parametrize("module", ["numpy", "scipy.special", "typer"])
 @pytest.mark.parametrize("start", ["script", "module"])
 def test_an_interrupt_while_loading_is_told_like_a_later_one(start: str, module: str, tmp_path: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text(INTERRUPTING, encoding="utf-8")
-    paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, "TARGET": module, "PYTHONPATH": os.pathsep.join(paths)}
+    environment = customized(tmp_path, INTERRUPTING, TARGET=module)
     begin = [str(Path(sys.executable).with_name("blindcal"))]
     begin = begin if start == "script" else [sys.executable, "-m", "blindcal"]
     pair = ["research", "pair", "--reviewer", "1,0", "--reviewer", "1,1", "--scores", "1,2"]
@@ -76,7 +81,6 @@ def test_an_interrupt_while_loading_is_told_like_a_later_one(start: str, module:
 
 
 def test_importing_the_package_leaves_interrupts_alone(tmp_path: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text(INTERRUPTING, encoding="utf-8")
     program = """
 import signal
 import blindcal
@@ -86,12 +90,7 @@ except KeyboardInterrupt:
     blindcal.simulation.population
     print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
 """
-    paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {
-        **os.environ,
-        "TARGET": "blindcal.simulation.population",
-        "PYTHONPATH": os.pathsep.join(paths),
-    }
+    environment = customized(tmp_path, INTERRUPTING, TARGET="blindcal.simulation.population")
     with subprocess_code(program, env=environment) as child:
         out, err = child.communicate()
     assert (child.returncode, out, err) == (0, b"True\n", b"")
@@ -101,9 +100,7 @@ except KeyboardInterrupt:
 def test_only_the_command_line_computes_on_one_thread(command: list[str], tmp_path: Path) -> None:
     """Rounding must not depend on the number of cores; other programs choose for themselves."""
     told = "import atexit, os; atexit.register(lambda: print(os.environ.get('OPENBLAS_NUM_THREADS')))"
-    (tmp_path / "sitecustomize.py").write_text(told, encoding="utf-8")
-    paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "7", "PYTHONPATH": os.pathsep.join(paths)}
+    environment = customized(tmp_path, told, OPENBLAS_NUM_THREADS="7")
     done = subprocess.run([sys.executable, *command], env=environment, capture_output=True, check=False)
     assert done.stdout.decode().splitlines()[-1] == ("1" if "-m" in command else "7")
 
@@ -119,9 +116,7 @@ def test_a_reader_that_went_away_gets_no_traceback() -> None:
 
 
 @pytest.mark.parametrize("closed", [">&-", ">&- 2>&-"])
-def test_a_closed_stream_is_no_reason_to_fail(closed: str, reviews: Path) -> None:
-    command = f'exec "$0" -m blindcal assess "$1" {closed}'
-    done = subprocess.run(
-        ["sh", "-c", command, sys.executable, str(reviews)], capture_output=True, check=False
-    )
+def test_a_closed_stream_is_no_reason_to_fail(closed: str) -> None:
+    command = f'exec "$0" -m blindcal research average --reviewer 1,0 --reviewer 2,0 {closed}'
+    done = subprocess.run(["sh", "-c", command, sys.executable], capture_output=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
