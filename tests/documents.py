@@ -18,6 +18,7 @@ from unittest import mock
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```([a-z]+)(?:[ ]+(\S+))?\n(.*?)^```$", re.M | re.S)
 READERS = {"cat", "ls", "head"}
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 class Block(NamedTuple):
@@ -30,6 +31,10 @@ class Block(NamedTuple):
 def blocks(page: str) -> Iterator[Block]:
     for match in BLOCK.finditer(page):
         yield Block(match[1], match[2], match[3], page.count("\n", 0, match.start()) + 1)
+
+
+def without_blocks(page: str) -> str:
+    return re.sub(r"^```.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL)
 
 
 def commands(text: str) -> Iterator[tuple[str, str]]:

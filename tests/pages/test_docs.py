@@ -16,14 +16,13 @@ from pathlib import Path
 
 import pytest
 
-from documents import ROOT, Block, blocks, commands, run_command
+from documents import PAGES, ROOT, Block, blocks, commands, run_command, without_blocks
 from sizes import count
 
 pytest.importorskip("typer")
 pytest.importorskip("pandas")
 pytestmark = pytest.mark.edge
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LETTERS = [ROOT / name for name in ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -84,7 +83,7 @@ def test_an_example_that_prints_something_else_is_noticed(
 
 def anchors(page: Path) -> set[str]:
     """The anchors of a page's headings, as GitHub and the site make them."""
-    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    text = without_blocks(page.read_text(encoding="utf-8"))
     titles = (
         re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title)
         for title in re.findall(r"^#+ (.+)$", text, re.MULTILINE)
@@ -94,7 +93,7 @@ def anchors(page: Path) -> set[str]:
 
 def broken_links(page: Path) -> list[str]:
     """Links to files that do not exist, or to headings that a page does not have."""
-    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    text = without_blocks(page.read_text(encoding="utf-8"))
     links = re.findall(r"\]\(([^)#:]*)(?:#([^):]*))?\)", text)
     targets = [(page.parent / file if file else page, anchor) for file, anchor in links]
     return [

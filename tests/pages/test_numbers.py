@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from tools.quotes import QUOTE
 
+from documents import PAGES, ROOT, without_blocks
 from sizes import count
 from stated import MARK, put
 
@@ -23,9 +24,7 @@ pytest.importorskip("matplotlib").use("Agg")
 pytest.importorskip("joblib")
 pytestmark = pytest.mark.edge
 
-ROOT = Path(__file__).parents[2]
 STUDIES = sorted((ROOT / "docs" / "numbers").glob("*.json"))
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # Percentages, shares to two digits or more, and counts of standard errors.
 NUMBER = re.compile(r"(?<![\w.,])\d*\.?\d+ %|(?<![\w.,/])\d*\.\d{2,}(?![\w.])|\d[\d.]* standard errors")
 
@@ -150,7 +149,7 @@ def test_every_marked_table_has_a_study() -> None:
 def prose(page: Path) -> str:
     """The page without code, marked tables, quotes, sentences that a study keeps, and addresses."""
     text = QUOTE.sub("", page.read_text(encoding="utf-8"))
-    text = MARK.sub("", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL))
+    text = MARK.sub("", without_blocks(text))
     text = re.sub(
         r"\s+", " ", re.sub(r"\]\([^)]*\)|arXiv:[\d.]+|`[^`]*`", " ", text.replace("`average`", "average"))
     )

@@ -12,7 +12,7 @@ from blindcal import Guarantee
 from blindcal.deciding.certificate_fields import FIELDS, PARTS
 from blindcal.project.settings import SECTIONS
 from blindcal.report.wording import conditions, promises
-from documents import ROOT
+from documents import ROOT, without_blocks
 
 CROWD = Guarantee("crowd", among=7, epsilon=None)
 
@@ -57,10 +57,8 @@ def test_promises_in_short_leave_out_the_conditions() -> None:
 
 def restated(page: str) -> list[str]:
     """Lines outside quotes and examples that promise what a limit on odds or a crowd promises."""
-    text = re.sub(r"^```.*?^```$", "", QUOTE.sub("", page), flags=re.MULTILINE | re.DOTALL)
-    return re.findall(
-        r"^.*(?:\bodds\b.*\bby more than a factor|\blikelier than 1 in (?:10|N)\b).*$", text, re.MULTILINE
-    )
+    promise = r"^.*(?:\bodds\b.*\bby more than a factor|\blikelier than 1 in (?:10|N)\b).*$"
+    return re.findall(promise, without_blocks(QUOTE.sub("", page)), re.MULTILINE)
 
 
 # The page of the theory has its definition.
