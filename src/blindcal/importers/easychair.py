@@ -11,7 +11,6 @@ from blindcal.errors import Problem
 from blindcal.importers.raw_export import (
     METAREVIEWS,
     Choices,
-    Dropped,
     RawExport,
     RawReview,
     dropped_columns,
@@ -69,6 +68,8 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
     latest, old, broken = _latest_versions(table, rows)
     titles, tracks, withdrawn = _submissions(opened)
     metareviews = find_only_table(opened.sheets, {"submission #", "recommendation"}.issubset)
+    columns_left = [name for name in table.names if name.casefold() not in _READ]
+    labels_left = [label for label in columns if label not in fields[:2]]
     return RawExport(
         format=NAME,
         file=table.file,
@@ -82,7 +83,8 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
         withdrawn=withdrawn,
         said=(_emails_and_names(reviewers),),
         dropped=(
-            *_dropped_columns(table, [name for name in columns if name not in fields[:2]], old),
+            *dropped_columns([*columns_left, *labels_left], ["text"] if "text" in table else []),
+            *dropped_count(old, "older version", "only the latest counts", " of reviews"),
             *dropped_count(0 if metareviews is None else len(metareviews.rows), "metareview", METAREVIEWS),
         ),
         problems=(*problems, *broken, *_table_problems(opened, table)),
@@ -277,12 +279,6 @@ def _members(opened: OpenedExport) -> list[tuple[str, str, str]]:
         (number.strip(), email.strip(), f"{first.strip()} {last.strip()}".strip())
         for number, email, first, last in zip(*columns, strict=True)
     ]
-
-
-def _dropped_columns(table: HeadedTable, labels: Sequence[str], old: int) -> tuple[Dropped, ...]:
-    names = [name for name in table.names if name.casefold() not in _READ]
-    columns = dropped_columns([*names, *labels], ["text"] if "text" in table else [])
-    return (*columns, *dropped_count(old, "older version", "only the latest counts", " of reviews"))
 
 
 def _emails_and_names(reviewers: Sequence[tuple[str, str]]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from blindcal.errors import Problem
@@ -81,7 +81,9 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
             opened.file, "must hold reviews: notes with an invitation that ends in Official_Review"
         )
     _check_year(notes.reviews, opened.file)
-    fields = find_scores(_answer_columns(notes.reviews), choices.score_field, opened.file)
+    contents = [content if isinstance(content := note.get("content"), dict) else {} for note in notes.reviews]
+    answers = [{str(name): _content_value(v) for name, v in content.items()} for content in contents]
+    fields = find_scores(json_columns(answers), choices.score_field, opened.file)
     papers = _paper_ids(notes)
     known = [note for note in notes.submissions if _forum(note) in papers]
     people, problems = _reviewers(notes, choices, opened.file)
@@ -164,7 +166,8 @@ def _sorted_notes(opened: OpenedExport) -> _Notes:
     conflicts = [edge for edge in edges if json_cell(edge.get("invitation")).endswith("/-/Conflict")]
     groups = [group for page in top for group in json_objects(page.get("groups"))]
     became = {_forum(note): _withdrawal_of(note) for note in notes if _is_submission(note)}
-    made = {_forum(note): decided_status(_content(note, "decision")) for note in rest if _is_decision(note)}
+    decisions = [note for note in rest if any(kind.casefold() == "decision" for kind in _kinds(note))]
+    made = {_forum(note): decided_status(_content(note, "decision")) for note in decisions}
     withdrawn = {forum: what for forum in became | made if (what := became.get(forum) or made.get(forum))}
     deleted = len(notes) - len(live)
     replies = [note for note in live if not _is_submission(note)]
@@ -179,10 +182,6 @@ def _withdrawal_of(submission: Item) -> str | None:
     venue = _content(submission, "venueid") or json_cell(submission.get("invitation"))
     kind = venue.rpartition("/")[2]
     return withdrawal_status(kind) or (decided_status("rejected") if kind == _REJECTED else None)
-
-
-def _is_decision(note: Item) -> bool:
-    return any(kind.casefold() == "decision" for kind in _kinds(note))
 
 
 def _is_submission(note: Item) -> bool:
@@ -237,13 +236,6 @@ def _content_value(item: object) -> str:
 def _content(note: Item, name: str) -> str:
     content = note.get("content")
     return _content_value(content.get(name)) if isinstance(content, dict) else ""
-
-
-def _answer_columns(reviews: Sequence[Item]) -> dict[str, list[str]]:
-    contents = [answers if isinstance(answers := note.get("content"), dict) else {} for note in reviews]
-    return json_columns(
-        [{str(name): _content_value(v) for name, v in content.items()} for content in contents]
-    )
 
 
 def _forum(note: Item) -> str:

@@ -111,9 +111,10 @@ def _read_api(opened: OpenedExport, choices: Choices) -> RawExport:
     left = dict.fromkeys(key for review in reviews for key in review if key not in _READ)
     papers = [paper for review in reviews if isinstance(paper := review.get("submission"), dict)]
     export = _read_export(record_table(opened.file, [*map(_table_row, reviews)]), choices, left)
+    tracks = [_translated_text(_paper(review).get("track")) for review in reviews]
     return replace(
         export,
-        rows=[row._replace(track=_track(review)) for row, review in zip(export.rows, reviews, strict=True)],
+        rows=[row._replace(track=track) for row, track in zip(export.rows, tracks, strict=True)],
         withdrawn=_withdrawn(papers),
         warnings=() if papers else (_STATELESS,),
     )
@@ -141,8 +142,7 @@ def _category_names(name: str) -> tuple[str, ...]:
 
 def _table_row(review: Item) -> dict[str, str]:
     """A review of the API as a row of the export: its total, and categories if they are expanded."""
-    (user, name), paper = _user_and_name(review), review.get("submission")
-    paper = paper if isinstance(paper, dict) else {"code": paper}
+    (user, name), paper = _user_and_name(review), _paper(review)
     record = {
         "Proposal ID": paper.get("code"),
         "Proposal title": paper.get("title"),
@@ -157,9 +157,10 @@ def _table_row(review: Item) -> dict[str, str]:
     }
 
 
-def _track(review: Item) -> str:
+def _paper(review: Item) -> Item:
+    """The proposal; if it is not expanded, its code alone is known."""
     paper = review.get("submission")
-    return _translated_text(paper.get("track")) if isinstance(paper, dict) else ""
+    return paper if isinstance(paper, dict) else {"code": paper}
 
 
 def _listed_items(value: object) -> list[Item]:

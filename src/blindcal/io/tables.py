@@ -8,7 +8,6 @@ them. The reader has limits on bytes, lines, columns and cells, so that no file 
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -514,16 +513,10 @@ def _row_order(row: tuple[str | int | float, ...]) -> list[tuple[int, float, obj
 
 
 def _csv_line(row: tuple[str | int | float, ...]) -> str:
-    first, *rest = map(_csv_cell, row)
+    first, *rest = (_text_cell(v) if isinstance(v, str) else "" if v != v else number_text(v) for v in row)
     # A row with nothing in it would count as a blank line.
     blank = not "".join((first, *rest)).strip()
     return ",".join([f'"{first}"' if blank else first, *rest])
-
-
-def _csv_cell(value: str | int | float) -> str:
-    if isinstance(value, str):
-        return _text_cell(value)
-    return "" if math.isnan(value) else number_text(value)
 
 
 @lru_cache(maxsize=_CACHED_IDS)
