@@ -139,7 +139,6 @@ def test_the_grid_is_told_as_it_was_given(better: str, tmp_path: Path) -> None:
     folder = replace(SMALL, reviews=(SMALL.reviews[0], *rows)).write(tmp_path / "in")
     files = [folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools")]
     for name, grid in (("none", list[float]()), ("whole", [1.0, 2.0, 3.0, 4.0])):
-        (tmp_path / name).mkdir()
         chair = Chair(tmp_path / name, read_inputs(*files, grid=grid), replace(REQUEST, better=better))
         record = chair.decide(despite_misfit=True).record
         assert latest(chair.key)[1].grid == record.grid == grid

@@ -23,10 +23,12 @@ from blindcal.planning.conference_plan import PaperPlan, plan_conference
 from blindcal.planning.request import Request
 from blindcal.posterior.conference import Conference, TrueReviewers, prepare, true_reviewers
 from blindcal.posterior.inputs import Inputs, read_inputs
+from blindcal.posterior.this_year import ThisYearInputs
 from blindcal.reviews import Reviews
 from blindcal.verification import Verification, verify
 
 Rows = tuple[tuple[str, ...], ...]
+AnyInputs = Inputs | ThisYearInputs
 
 
 @dataclass(frozen=True)
@@ -234,35 +236,36 @@ class Chair:
     """A chair's folder with a key in it, the conference that is decided there, and what is asked for it."""
 
     home: Path
-    given: SmallConference | Inputs
+    given: SmallConference | AnyInputs
     request: Request
 
     @property
     def key(self) -> Path:
         return self.home / "key.bin"
 
-    def read(self, given: SmallConference | Inputs | None = None) -> Inputs:
+    def read(self, given: SmallConference | AnyInputs | None = None) -> AnyInputs:
         """A conference as it is read from its files: this chair's if no other is given."""
         given = given or self.given
         return read_small(given, self.home / "in") if isinstance(given, SmallConference) else given
 
     def decide(
         self,
-        given: SmallConference | Inputs | None = None,
+        given: SmallConference | AnyInputs | None = None,
         request: Request | None = None,
         *,
         out: str = "out",
         **more: Any,
     ) -> Outcome:
+        self.home.mkdir(exist_ok=True)
         return decide(self.read(given), request or self.request, with_key(self.key), self.home / out, **more)
 
     def amend(
-        self, given: SmallConference | Inputs, *, out: str = "out2", reason: str = "mistyped", **more: Any
+        self, given: SmallConference | AnyInputs, *, out: str = "out2", reason: str = "mistyped", **more: Any
     ) -> Outcome:
         return self.decide(given, out=out, amend=True, reason=reason, **more)
 
     def verify(
-        self, given: SmallConference | Inputs | None = None, out: str | None = "out", **more: Any
+        self, given: SmallConference | AnyInputs | None = None, out: str | None = "out", **more: Any
     ) -> Verification:
         return verify(self.read(given), self.key, None if out is None else self.home / out, **more)
 

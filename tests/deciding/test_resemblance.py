@@ -12,20 +12,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blindcal.deciding.decide import Outcome, decide
-from blindcal.deciding.key import make_key
 from blindcal.deciding.ledger import ledger_folder
 from blindcal.deciding.resemblance import Resemblance, duplicates, resemblances
 from blindcal.errors import RefusedError
 from blindcal.planning.conference_plan import plan_conference
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
-from blindcal.posterior.inputs import Inputs, read_inputs
+from blindcal.posterior.inputs import read_inputs
+from blindcal.posterior.this_year import ThisYearInputs
 from blindcal.reviews import Reviews
 from sizes import count
-from small_conferences import SmallConference, everything, known_key, loaded, read_small, small_conference
+from small_conferences import Chair, SmallConference, everything, known_key, loaded, small_conference
 
-DUPLICATES_REQUEST = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4)
+REQUEST = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4)
+Rows = list[tuple[str, str, float]]
 
 
 def under_ids(small: SmallConference, ids: list[str], shift: float = 0.0) -> SmallConference:
@@ -41,19 +41,18 @@ def under_ids(small: SmallConference, ids: list[str], shift: float = 0.0) -> Sma
     return replace(small, reviews=(*small.reviews, *reviews), pools=(*small.pools, *pools))
 
 
-def inputs_of(small: SmallConference, tmp_path: Path) -> Inputs:
-    return read_small(small, tmp_path / "in")
+def table_of(rows: Rows) -> dict[str, Any]:
+    return dict(zip(("paper", "reviewer", "score"), map(list, zip(*rows, strict=True)), strict=True))
 
 
 def table(*rows: tuple[str, str, float]) -> Reviews:
-    names = ("paper", "reviewer", "score")
-    return Reviews.from_table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+    return Reviews.from_table(table_of([*rows]))
 
 
 def test_twelve_decisions_about_one_paper_reveal_what_one_does_not() -> None:
     """Why: under steady no decision makes a guess likelier, and twelve independent ones do."""
     conference, _ = loaded(small_conference(seed=10, papers=12, pool=6))
-    plans = plan_conference(conference, DUPLICATES_REQUEST.guarantee)
+    plans = plan_conference(conference, REQUEST.guarantee)
     case, plan = conference.cases[5], plans[5]
     belief = case.belief
     accept = belief.spread(plan.policy.accept)
@@ -73,52 +72,44 @@ def test_twelve_decisions_about_one_paper_reveal_what_one_does_not() -> None:
 
 @pytest.mark.parametrize("reviews", [1, 2, 3])
 @pytest.mark.parametrize("shift", [0.0, 0.000001])
-def test_one_paper_under_several_ids_is_refused(
-    key_path: Path, tmp_path: Path, reviews: int, shift: float
-) -> None:
+def test_one_paper_under_several_ids_is_refused(tmp_path: Path, reviews: int, shift: float) -> None:
     ids = [f"x{index:02d}" for index in range(11)]
     small = under_ids(small_conference(papers=12, reviewers=12, reviews=reviews), ids, shift)
-    inputs, before = inputs_of(small, tmp_path), everything(tmp_path)
+    chair = Chair(tmp_path, small, REQUEST)
     with pytest.raises(
         RefusedError, match=r"CONFIDENTIAL, for the chair alone: .*p00 and x00.*61 more pairs"
     ) as caught:
-        decide(inputs, DUPLICATES_REQUEST, key_path, tmp_path / "out")
+        chair.decide()
     assert not any(canary in str(caught.value) for canary in small.canaries)
-    assert everything(tmp_path) == before
-    assert not ledger_folder(key_path).exists()
-    assert decide(inputs, DUPLICATES_REQUEST, key_path, tmp_path / "out", distinct_papers=True).how == "new"
-    assert decide(inputs, DUPLICATES_REQUEST, key_path, tmp_path / "out").how == "stored"
+    assert {*chair.files} == {"key.bin"}
+    assert not ledger_folder(chair.key).exists()
+    assert chair.decide(distinct_papers=True).how == "new"
+    assert chair.decide().how == "stored"
 
 
-def test_what_is_published_does_not_say_that_papers_were_declared_distinct(
-    key_path: Path, tmp_path: Path
-) -> None:
-    inputs = inputs_of(small_conference(), tmp_path)
-    plain = decide(inputs, DUPLICATES_REQUEST, key_path, tmp_path / "out")
-    again = known_key(tmp_path / "again" / "key.bin", key_path.read_bytes())
-    declared = decide(inputs, DUPLICATES_REQUEST, again, tmp_path / "out2", distinct_papers=True)
-    assert declared.record == plain.record
+def test_what_is_published_does_not_say_that_papers_were_declared_distinct(tmp_path: Path) -> None:
+    made = []
+    for declared in (False, True):
+        chair = Chair(known_key(tmp_path / f"{declared}" / "key.bin").parent, small_conference(), REQUEST)
+        made.append(chair.decide(distinct_papers=declared).record)
+    assert made[0] == made[1]
 
 
-def amended(small: SmallConference, key: Path, tmp_path: Path) -> Outcome:
-    inputs = inputs_of(small, tmp_path)
-    return decide(inputs, DUPLICATES_REQUEST, key, tmp_path / "out2", amend=True, reason="late papers")
-
-
-def test_a_second_id_that_comes_with_an_amendment_is_refused(key_path: Path, tmp_path: Path) -> None:
+def test_a_second_id_that_comes_with_an_amendment_is_refused(tmp_path: Path) -> None:
     """Of a paper that was decided, and of another new one; a paper that only changes its id is no second."""
     small = small_conference(papers=4)
-    decide(inputs_of(small, tmp_path), DUPLICATES_REQUEST, key_path, tmp_path / "out")
+    chair = Chair(tmp_path, small, REQUEST)
+    chair.decide()
     with pytest.raises(RefusedError, match="late and p00"):
-        amended(under_ids(small, ["late"]), key_path, tmp_path)
+        chair.amend(under_ids(small, ["late"]))
     both = under_ids(small.with_review(1, score="0.31").with_review(2, score="0.17"), ["new", "new2"])
-    joined = replace(both, reviews=(*small.reviews, *both.reviews[len(small.reviews) :]))
     with pytest.raises(RefusedError, match="new and new2"):
-        amended(joined, key_path, tmp_path)
-    renamed = [("late" if row[0] == "p00" else row[0], *row[1:]) for row in small.reviews]
-    pools = [("late" if row[0] == "p00" else row[0], *row[1:]) for row in small.pools]
-    moved = replace(small, reviews=tuple(renamed), pools=tuple(pools))
-    outcome = amended(moved, key_path, tmp_path)
+        chair.amend(replace(both, reviews=(*small.reviews, *both.reviews[len(small.reviews) :])))
+    moved = [
+        tuple(("late" if row[0] == "p00" else row[0], *row[1:]) for row in rows)
+        for rows in (small.reviews, small.pools)
+    ]
+    outcome = chair.amend(replace(small, reviews=moved[0], pools=moved[1]))
     assert outcome.changes.alike == ("late",), "it is decided by public information alone"
 
 
@@ -171,7 +162,6 @@ def test_different_papers_are_seldom_refused() -> None:
 # --- A whole conference under other ids.
 
 ODDS = Request(Guarantee("odds"), accept_rate=0.3, people=20)
-Rows = list[tuple[str, str, float]]
 
 
 def drawn_reviews(
@@ -190,8 +180,8 @@ def drawn_reviews(
     ]
 
 
-def columns(rows: Rows) -> dict[str, Any]:
-    return dict(zip(("paper", "reviewer", "score"), map(list, zip(*rows, strict=True)), strict=True))
+def inputs_of(rows: Rows) -> ThisYearInputs:
+    return read_inputs(table_of(rows))
 
 
 def same(who: str) -> str:
@@ -235,12 +225,11 @@ ATTACKS: dict[str, Callable[[Rows, np.random.Generator], Rows]] = {
 def test_a_conference_under_other_ids_is_not_drawn_anew(attack: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(45)
     rows = drawn_reviews(rng, 30)
-    make_key(tmp_path / "key")
-    decide(read_inputs(columns(rows)), ODDS, tmp_path / "key", tmp_path / "out")
-    again = read_inputs(columns(ATTACKS[attack](rows, rng)))
+    chair = Chair(tmp_path, inputs_of(rows), ODDS)
+    chair.decide()
     before = everything(tmp_path)
     with pytest.raises(RefusedError, match="distinct_papers") as caught:
-        decide(again, ODDS, tmp_path / "key", tmp_path / "out2", amend=True, reason="new ids")
+        chair.amend(inputs_of(ATTACKS[attack](rows, rng)))
     assert not any(who in str(caught.value) for _, who, _ in rows)
     assert everything(tmp_path) == before
 
@@ -249,34 +238,26 @@ def test_nor_in_two_parts(tmp_path: Path) -> None:
     rng = np.random.default_rng(45)
     rows = drawn_reviews(rng, 30)
     new = copied(rows, rng, lambda score, _: score + 1.0, other_name)
-    make_key(tmp_path / "key")
-    decide(read_inputs(columns(rows)), ODDS, tmp_path / "key", tmp_path / "out")
+    chair = Chair(tmp_path, inputs_of(rows), ODDS)
+    chair.decide()
     # Other reviewers and scores that moved far: only that the first conference goes shows what this is.
-    for part, number in ((new[:30] + rows[30:], 2), (new, 3)):
-        inputs, out = read_inputs(columns(part)), tmp_path / f"out{number}"
-        arguments = {"amend": True, "reason": "new ids"}
-        if number == 2:
-            decide(inputs, ODDS, tmp_path / "key", out, **arguments)
-            continue
-        with pytest.raises(RefusedError, match="30 of 30 papers of the first release are gone"):
-            decide(inputs, ODDS, tmp_path / "key", out, **arguments)
+    chair.amend(inputs_of(new[:30] + rows[30:]))
+    with pytest.raises(RefusedError, match="30 of 30 papers of the first release are gone"):
+        chair.amend(inputs_of(new), out="out3")
 
 
 def test_a_jury_says_that_papers_are_distinct(tmp_path: Path) -> None:
     rng = np.random.default_rng(7)
     rows = drawn_reviews(rng, 12, people=4, reviews=4)
     more = drawn_reviews(rng, 8, people=4, reviews=4, prefix="late")
-    make_key(tmp_path / "key")
-    decide(read_inputs(columns(rows)), ODDS, tmp_path / "key", tmp_path / "out")
-    inputs = read_inputs(columns([*rows, *more]))
+    chair = Chair(tmp_path, inputs_of(rows), ODDS)
+    chair.decide()
     # Other papers of the same jury are no copies.
-    outcome = decide(inputs, ODDS, tmp_path / "key", tmp_path / "out2", amend=True, reason="late")
-    assert len(outcome.changes.new) == 8
-    copies = read_inputs(columns([*rows, *copied(rows, rng, lambda score, _: score + 0.3)]))
-    words = {"amend": True, "reason": "late"}
+    assert len(chair.amend(inputs_of([*rows, *more])).changes.new) == 8
+    copies = inputs_of([*rows, *copied(rows, rng, lambda score, _: score + 0.3)])
     with pytest.raises(RefusedError, match="resemble decided ones by"):
-        decide(copies, ODDS, tmp_path / "key", tmp_path / "out3", **words)
-    decide(copies, ODDS, tmp_path / "key", tmp_path / "out3", **words, distinct_papers=True)
+        chair.amend(copies, out="out3")
+    chair.amend(copies, out="out3", distinct_papers=True)
 
 
 @pytest.mark.parametrize(
