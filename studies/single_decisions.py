@@ -22,13 +22,13 @@ from blindcal.adversaries.this_year_mcmc import Walks
 from blindcal.checks import Array
 from blindcal.compute.parallel import parallel_map
 from blindcal.posterior.levels import LevelCase
+from blindcal.simulation.metrics import chance_in_best
 from stated import asked, keep, table, with_errors
 from this_year import (
     GUARANTEES,
     MODERATE,
     RATE,
     Year,
-    best,
     cases_of,
     levels_of,
     mean_scores,
@@ -50,7 +50,7 @@ def wrong_ones(seed: int) -> list[float]:
     """Wrong decisions by mean scores, at epsilon 3 and by full correction."""
     made, cases = conference(seed)
     right = (made.quality > ndtri(1 - RATE)).astype(np.float64)
-    raw = best(mean_scores(made.reviews), round(RATE * MODERATE.papers))
+    raw = chance_in_best(mean_scores(made.reviews), round(RATE * MODERATE.papers))
     found = wrong_decisions(made, cases, right)
     return [float(one.sum()) for one in (wrong(raw, right), *(found[name] for name in SHOWN))]
 

@@ -38,6 +38,7 @@ from blindcal.posterior.levels import (
 )
 from blindcal.posterior.variance_components import score_moments, scores_by_paper
 from blindcal.reviews import Reviews
+from blindcal.simulation.metrics import chance_in_best
 from stated import asked, keep, kept_part, table, with_errors
 
 RATE, DRAWS = 0.25, 20
@@ -161,13 +162,6 @@ def wrong(accept: Array, right: Array) -> Array:
     return np.asarray(accept * (1.0 - right) + (1.0 - accept) * right)
 
 
-def best(value: Array, places: int) -> Array:
-    """The chance of being among the best, where lots decide ties."""
-    edge = np.sort(value)[::-1][places - 1]
-    tied, above = value == edge, value > edge
-    return np.where(above, 1.0, np.where(tied, (places - above.sum()) / tied.sum(), 0.0))
-
-
 def mean_scores(reviews: Reviews) -> Array:
     return np.asarray(np.bincount(reviews.paper, reviews.score) / np.bincount(reviews.paper))
 
@@ -241,9 +235,9 @@ def compute(job: tuple[World, int]) -> list[float]:
     places = round(RATE * world.papers)
     singly, exact = cases_of(made), cases_of(made, number=places)
     raw, above, best_ones = (
-        best(mean_scores(made.reviews), places),
+        chance_in_best(mean_scores(made.reviews), places),
         (made.quality > ndtri(1 - RATE)).astype(np.float64),
-        best(made.quality, places),
+        chance_in_best(made.quality, places),
     )
     one_by_one = wrong_decisions(made, singly, above)
     lists = wrong_on_lists(made, exact, best_ones, places, rng)
@@ -324,7 +318,7 @@ def accepted(made: Year, paper: int, world: World) -> list[float]:
         float(private_policy(belief, GUARANTEES[name]).accept[0, level[paper]])
         for name in ("public", "3", "full")
     ]
-    return [float(best(mean_scores(made.reviews), round(RATE * world.papers))[paper]), *chances]
+    return [float(chance_in_best(mean_scores(made.reviews), round(RATE * world.papers))[paper]), *chances]
 
 
 def strategic(job: tuple[World, int]) -> Array:

@@ -22,9 +22,10 @@ from pathlib import Path
 import numpy as np
 
 from blindcal.checks import Array, Integers
+from blindcal.simulation.metrics import chance_in_best
 from real_raters import SETS, Row
 from stated import asked, keep, mean_and_error, table
-from this_year import RATE, World, best, cases_of, mean_scores, wrong, wrong_decisions, wrong_on_lists, year
+from this_year import RATE, World, cases_of, mean_scores, wrong, wrong_decisions, wrong_on_lists, year
 
 FEW = 20
 SHOWN = ("public", "3", "full")
@@ -134,10 +135,10 @@ def compute(made: Ratings, jury: Jury, repeats: int, seed: int) -> Array:
         world = World(papers=items, people=people, reviews=(jury.reviews,))
         own = year(world, truth, made.item[rows], made.rater[rows], made.score[rows], [""] * items)
         places = round(RATE * items)
-        raw, right = best(mean_scores(own.reviews), places), best(truth, places)
+        raw, right = chance_in_best(mean_scores(own.reviews), places), chance_in_best(truth, places)
         singly = wrong_decisions(own, cases_of(own), right)
         lists = wrong_on_lists(own, cases_of(own, number=places), right, places, rng)
-        known = best(np.bincount(made.item[rows], plain[rows]), places)
+        known = chance_in_best(np.bincount(made.item[rows], plain[rows]), places)
         errors = [lists[n] for n in SHOWN] + [wrong(known, right)] + [singly[n] for n in SHOWN]
         for place, each in enumerate(errors):
             found[place] += (wrong(raw, right) - each) / repeats

@@ -39,13 +39,6 @@ def test_the_given_prior_is_the_certificates() -> None:
     assert [one.success for one in given] == [one.success for one in plain]
 
 
-def test_a_uniform_prior_leaves_the_likelihood() -> None:
-    for view in a_few(2):
-        other = with_prior(view, "uniform")
-        weight = view.weight / np.exp(view.log_prior)
-        np.testing.assert_allclose(other.weight, weight / weight.sum(), rtol=1e-9)
-
-
 def test_a_candidate_who_is_certain_leaves_the_likelihood_of_the_other_tuples() -> None:
     """Two reviews, by `a` for certain and by `b` or `c`: all four tuples are listed, with their densities."""
     rows = {"a": (1.0, 5.0, 1.0), "b": (0.5, 6.0, 1.5), "c": (2.0, 4.0, 0.5)}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import kendalltau
 
-from blindcal.simulation.metrics import _chance_in_best, kendall_tau_distance, messy_middle_error, middle
+from blindcal.simulation.metrics import chance_in_best, kendall_tau_distance, messy_middle_error, middle
 
 TIED = arrays(np.float64, st.integers(2, 30), elements=st.integers(-4, 4).map(float))
 
@@ -84,7 +84,7 @@ def test_ties_at_the_cut_cost_what_a_fair_coin_costs_on_average(estimate, seed):
     tied = estimate == np.sort(estimate)[-cut]
     chance = np.where(tied, places / tied.sum(), estimate > np.sort(estimate)[-cut])
     assert chance.sum() == pytest.approx(cut)
-    assert _chance_in_best(estimate, cut) == pytest.approx(chance)
+    assert chance_in_best(estimate, cut) == pytest.approx(chance)
 
 
 @given(st.integers(4, 40), st.integers(0, 10**6))

@@ -14,7 +14,6 @@ from studies.this_year import (
     MODERATE,
     RATE,
     World,
-    best,
     cases_of,
     compute,
     levels_of,
@@ -43,6 +42,7 @@ from blindcal.checks import Array
 from blindcal.planning.ranking_and_wait_list import cuts, list_decision, rank
 from blindcal.policy.solver import private_policy
 from blindcal.posterior.levels import level_cases
+from blindcal.simulation.metrics import chance_in_best
 from sizes import count
 
 pytestmark = pytest.mark.edge
@@ -74,7 +74,7 @@ def test_errors_are_expectations_over_all_draws() -> None:
             accept = private_policy(case.belief, GUARANTEES[name]).accept[level[number]]
             assert errors[number] == pytest.approx(1 - accept if right[number] else accept)
     exact = cases_of(made, number=2)
-    level, draws, right = levels_of(made, exact), 4000, best(made.quality, 2)
+    level, draws, right = levels_of(made, exact), 4000, chance_in_best(made.quality, 2)
     tables = [private_policy(case.belief, GUARANTEES["2"]).accept for case in exact]
     expected = np.zeros(6)
     for outcome in product([0, 1], repeat=6):
@@ -92,10 +92,6 @@ def test_errors_are_expectations_over_all_draws() -> None:
         expected += chance * (accepted != right)
     found = sum(wrong_on_lists(made, exact, right, 2, rng)["2"] for _ in range(draws // 20)) / (draws // 20)
     assert found == pytest.approx(expected, abs=6 * 0.5 / np.sqrt(draws))
-
-
-def test_ties_are_shared_by_lot() -> None:
-    assert best(np.array([3.0, 1.0, 2.0, 2.0]), 2).tolist() == [1.0, 0.0, 0.5, 0.5]
 
 
 def test_full_calibration_is_best_where_strictness_is_all_there_is() -> None:

@@ -62,7 +62,7 @@ def messy_middle_error(truth: ArrayLike, estimate: ArrayLike) -> Array:
     first, cut, last = middle(papers)
     # 0 for the best paper, 1 for the next; ties by place.
     position = np.argsort(np.argsort(-true, axis=-1, kind="stable"), axis=-1)
-    wrong = np.where(position < cut, 1 - _chance_in_best(estimated, cut), _chance_in_best(estimated, cut))
+    wrong = np.where(position < cut, 1 - chance_in_best(estimated, cut), chance_in_best(estimated, cut))
     return np.asarray((wrong * ((position >= first) & (position < last))).sum(axis=-1) / (last - first))
 
 
@@ -88,7 +88,7 @@ def _sign_ahead(value: Array, lag: int) -> NDArray[np.int8]:
     return (ahead > behind).view(np.int8) - (ahead < behind).view(np.int8)
 
 
-def _chance_in_best(estimate: Array, k: int) -> Array:
+def chance_in_best(estimate: Array, k: int) -> Array:
     """Probability of being in the best k when ties at the cut are broken by a fair coin."""
     cut = np.partition(estimate, -k, axis=-1)[..., -k, None]
     above, at = estimate > cut, estimate == cut
