@@ -176,13 +176,13 @@ def listed_history(seen: Observed, offset: Array, low: float) -> dict[str, Answe
     sums = np.add.reduceat(seen.score - offset[writer], seen.first, axis=1)
     accept = np.where(sums / seen.noise / (1.0 + precision) > seen.bar, 1.0 - low, low)
     outcomes = product((False, True), repeat=len(seen.papers))
-    chances = [np.where(outcome, accept, 1.0 - accept).prod(axis=1)[None] for outcome in outcomes]
+    chances = np.stack([np.where(outcome, accept, 1.0 - accept).prod(axis=1) for outcome in outcomes])
     guesses = {
         AUTHOR: writer[:, :, None] == np.arange(len(seen.people)),
         LINK: (writer[:, :, None] == writer[:, None, :]) & seen.apart,
     }
     return {
-        question: best_guesses(weight[:, None, None] * right, weight, chances, published=False)
+        question: best_guesses(weight[:, None, None] * right, weight, [chances], published=False)
         for question, right in guesses.items()
     }
 
