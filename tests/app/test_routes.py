@@ -424,7 +424,7 @@ def test_a_conference_with_past_reviews_is_calibrated_and_no_reviewer_is_named(
     assert client.get("/conference/files").text.count("there are several files of reviews") == 3
     assert client.do("read", **{"kind:2025.csv": "past", "kind:2026.csv": "past"})
     said = [client.get("/conference/files").text]
-    assert "past conference 2025: 30 reviews" in said[0]
+    assert "past: 2025, 30 reviews" in said[0]
     assert client.do("import")
     assert client.do("fit")
     client.wait()

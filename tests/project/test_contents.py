@@ -19,7 +19,6 @@ from blindcal.project.contents import (
     check_scores,
     file_kind,
     read_contents,
-    score_remarks,
 )
 from exports import EXPORTS, Export
 from small_reviews import SCORES, panel
@@ -116,13 +115,13 @@ def test_a_score_just_beyond_the_scale_is_pointed_out(
         f"{bad}, row {row}, column score: is it a typing error? All other scores are {usual}; `grid` says"
     )
     for contents, grid in ((this_year, None), (past, None), (past, "1..10")):
-        remarks = score_remarks(contents, grid)
+        remarks = check_scores(contents, grid)
         assert any(remark.startswith(wanted) for remark in remarks) == (row is not None), remarks
         assert sum("typing error" in remark for remark in remarks) == (len(wrong) if row else 0)
     # Whoever says which scores can be given has looked; and a past year that has such scores answers it.
-    assert score_remarks(this_year, "1..11") == ()
+    assert check_scores(this_year, "0..11") == ()
     eleven = import_reviews(panel(tmp_path / "e.csv", [*SCORES[4:], *[11.0, 0.0] * 2]).read_bytes(), "e")
-    remarks = score_remarks(replace(this_year, past={"e": eleven}), None)
+    remarks = check_scores(replace(this_year, past={"e": eleven}), None)
     assert not any(str(bad) in remark for remark in remarks)
 
 
@@ -132,5 +131,4 @@ def test_scores_of_any_kind_are_no_typing_errors() -> None:
         columns = {"paper": range(len(scores)), "reviewer": ["ada"] * len(scores), "score": scores}
         data = format_table({name: list(map(str, cells)) for name, cells in columns.items()})
         contents = FolderContents(import_reviews(data, "x.csv"))
-        check_scores(contents, None)
-        assert score_remarks(contents, None) == ()
+        assert check_scores(contents, None) == ()

@@ -26,7 +26,6 @@ from blindcal.exporters import FORMATS, WHAT
 from blindcal.exporters.formats import WAITING, table_of
 from blindcal.fitting.diagnostics import Forecast
 from blindcal.importers import FORMATS as SYSTEMS
-from blindcal.importers.normalize import withdrawn_lines
 from blindcal.importers.plain_table import LAYOUTS
 from blindcal.io.cells import count, number_text
 from blindcal.planning.calibration_check import FITS
@@ -37,7 +36,7 @@ from blindcal.policy.guarantee import GUARANTEES
 from blindcal.pools.candidates import EVERYONE
 from blindcal.posterior.inputs import PAST
 from blindcal.project.decide import FolderRelease
-from blindcal.project.imports import FolderImport
+from blindcal.project.imports import FolderImport, imported_lines
 from blindcal.project.settings import SECTIONS, SETTINGS
 from blindcal.report.charts import bars
 from blindcal.report.html_page import (
@@ -121,6 +120,7 @@ KIND_LABELS: Mapping[str, str] = {
 _COMMAND_WORDS: Sequence[tuple[str, str | Callable[[re.Match[str]], str]]] = (
     (r"write yes or no into the column taken .* fit again", "“People” has them side by side"),
     (r"`blindcal ([a-z]+)[^`]*`", lambda match: _BUTTONS.get(match[1], match[0])),
+    (r"\(delete the line under \[withdrawn\] .*\)", "(“Decide all the same” keeps them)"),
     (r"list such papers under \[withdrawn\] of conference\.toml", "withdraw such papers below"),
     (r"give --as ", "take it as --as "),
     (r"Give --as ", "Take it as --as "),
@@ -360,27 +360,11 @@ def _files_view(session: Session, state: FolderState) -> dict[str, Any]:
 
 def import_lines(brought: FolderImport) -> tuple[list[str], list[str]]:
     """What an import would bring, or brought, in lines, and what the chair should know; it names nobody."""
-    contents, imported = brought.contents, brought.contents.imported
-    lines, warnings = list[str](), tuple[str, ...]()
-    if imported is not None:
-        reviews, warnings = imported.reviews, imported.warnings
-        papers, people = count(len(reviews.papers), "paper"), count(len(reviews.reviewers), "reviewer")
-        lines += [
-            f"recognized: {'; '.join(imported.recognized)}",
-            f"{count(len(reviews), 'review')} of {papers} by {people}",
-            f"score: {imported.score_field}, with the values {imported.scale}",
-        ]
-    past = contents.past_reviews.items()
-    lines += [f"past conference {name}: {count(len(reviews), 'review')}" for name, reviews in past]
-    lines += [f"committee: {count(len(contents.committee), 'member')}"] if contents.committee else []
-    lines += [f"conflicts: {len(contents.conflicts):,}"] if contents.conflicts else []
-    lines += [f"left out: {item}" for item in (() if imported is None else imported.dropped)]
-    lines += [f"not to be decided: {line}" for line in withdrawn_lines(brought.withdrawn)]
+    lines = imported_lines(brought)
     lines += [f"sets {', '.join(brought.settings)} in conference.toml"] if brought.settings else []
     if not (brought.places or brought.settings or brought.withdrawn):
         lines.append("the folder has this already: nothing would change")
-    remarks = (*warnings, *brought.remarks, *brought.refusals)
-    return [plain(line) for line in lines], [plain(remark) for remark in remarks]
+    return [plain(line) for line in lines], [plain(line) for line in (*brought.remarks, *brought.refusals)]
 
 
 def _calibration_view(session: Session, state: FolderState) -> dict[str, Any]:

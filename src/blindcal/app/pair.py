@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -165,16 +166,14 @@ def regions(settings: Settings) -> dict[str, list[Points]]:
     (one, two), (low, high) = weights, (settings.offset_1, settings.offset_2)
     # Over 0: the first paper is favored; reviewer 1 has it in the first line, reviewer 2 in the second.
     lines = ((one, -two, two * high - one * low), (two, -one, one * low - two * high))
-    negated = [(-a, -b, -c) for a, b, c in lines]
-    parts = {
-        "first": [_clipped_polygon(_clipped_polygon(_SQUARE, lines[0]), lines[1])],
-        "second": [_clipped_polygon(_clipped_polygon(_SQUARE, negated[0]), negated[1])],
-        "conflict": [
-            _clipped_polygon(_clipped_polygon(_SQUARE, lines[0]), negated[1]),
-            _clipped_polygon(_clipped_polygon(_SQUARE, negated[0]), lines[1]),
-        ],
-    }
-    return {name: [part for part in polygons if _polygon_area(part) > 0] for name, polygons in parts.items()}
+    found: dict[str, list[Points]] = {"first": [], "second": [], "conflict": []}
+    for signs in product((1, -1), repeat=2):
+        polygon = _SQUARE
+        for sign, (a, b, c) in zip(signs, lines, strict=True):
+            polygon = _clipped_polygon(polygon, (sign * a, sign * b, sign * c))
+        if _polygon_area(polygon) > 0:
+            found["conflict" if sum(signs) == 0 else "first" if sum(signs) > 0 else "second"].append(polygon)
+    return found
 
 
 def _clipped_polygon(polygon: Points, line: tuple[float, float, float]) -> Points:

@@ -10,7 +10,7 @@ from mimetypes import guess_type
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from fastapi import APIRouter, Body, FastAPI, Request, Response
+from fastapi import APIRouter, Body, Depends, FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
@@ -33,7 +33,14 @@ from blindcal.project.create import InitialSettings
 from blindcal.project.settings import accept_setting
 from blindcal.report.html_page import table_page
 
+
+async def _own_session(request: Request) -> Session:
+    session: Session = request.app.state.session
+    return session
+
+
 Fields = Annotated[dict[str, str], Body()]
+OwnSession = Annotated[Session, Depends(_own_session)]
 _STATIC: Mapping[str, tuple[str, str]] = {
     "report.css": ("blindcal.report/templates", "text/css"),
     "papers.js": ("blindcal.report/templates", "text/javascript"),
@@ -124,38 +131,35 @@ def draws(fields: Fields) -> Response:
 
 
 @router.get("/conference")
-def conference(request: Request) -> Response:
+def conference(request: Request, session: OwnSession) -> Response:
     """The overview of the open folder, or the page that opens one."""
-    return tab(request, "overview")
+    return tab(request, session, "overview")
 
 
 @router.get("/conference/job")
-def job(request: Request) -> Response:
+def job(session: OwnSession) -> Response:
     """How far the job is, which a page asks again and again."""
-    session = _session(request)
     state = {"running": False} if session.job is None else session.job.state._asdict()
     return JSONResponse({**state, "changes": session.changes})
 
 
 @router.get("/conference/{slug}")
-def tab(request: Request, slug: str) -> Response:
+def tab(request: Request, session: OwnSession, slug: str) -> Response:
     """A page about the open folder."""
     if slug not in TABS:
         raise HTTPException(404)
-    session = _session(request)
     with session.lock:
         template, facts = page_view(session, slug)
         return _page_shown(request, template, "conference", **facts)
 
 
 @router.post("/conference/do/{action}")
-def do(request: Request, action: str, fields: Fields) -> Response:
+def do(session: OwnSession, action: str, fields: Fields) -> Response:
     """An action, whose outcome the page shows that is read after it."""
     if action not in ACTIONS:
         raise HTTPException(404)
     if re.search("[\ud800-\udfff]", "".join((*fields, *fields.values()))):
         raise HTTPException(422)  # no text: it could be written to no file, and shown on no page
-    session = _session(request)
     session.error = None
     try:
         ACTIONS[action](session, Form(fields))
@@ -166,9 +170,10 @@ def do(request: Request, action: str, fields: Fields) -> Response:
 
 
 @router.put("/conference/{kind}")
-async def upload(request: Request, kind: Literal["files", "tables"], name: str) -> Response:
+async def upload(
+    request: Request, session: OwnSession, kind: Literal["files", "tables"], name: str
+) -> Response:
     """A file that comes in."""
-    session = _session(request)
     store = session.staging if kind == "files" else session.tables
     with _refusals_as_text(), store.incoming(name, MAX_EXPORT) as write:
         async for chunk in request.stream():
@@ -178,9 +183,8 @@ async def upload(request: Request, kind: Literal["files", "tables"], name: str) 
 
 
 @router.get("/conference/page/{which}")
-def report(request: Request, which: Literal["report", "chair"]) -> Response:
+def report(session: OwnSession, which: Literal["report", "chair"]) -> Response:
     """A report as it is, with a policy that allows the styles in it and nothing else."""
-    session = _session(request)
     with session.lock:
         pages = session.result("report")
     if pages is None:
@@ -190,9 +194,8 @@ def report(request: Request, which: Literal["report", "chair"]) -> Response:
 
 
 @router.get("/conference/download/{name}")
-def download(request: Request, name: str) -> Response:
+def download(session: OwnSession, name: str) -> Response:
     """A file that goes out."""
-    session = _session(request)
     with session.lock:
         found = _download(session, name)
     if found is None:
@@ -218,11 +221,6 @@ def _download(session: Session, name: str) -> tuple[str, bytes] | None:
     if release is not None and name in PUBLISHED and (release.path / name).is_file():
         return name, read_bytes(release.path / name)
     return None
-
-
-def _session(request: Request) -> Session:
-    session: Session = request.app.state.session
-    return session
 
 
 # What can be done, each by the function behind a command.

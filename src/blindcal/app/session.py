@@ -33,7 +33,7 @@ from blindcal.planning.level_menu import LevelAnswer, level_answer
 from blindcal.policy.guarantee import LIMITS
 from blindcal.posterior.this_year import ThisYearInputs
 from blindcal.project.check import audit_folder, verify_folder
-from blindcal.project.contents import KINDS, Source, check_sources, resolved_kinds
+from blindcal.project.contents import KINDS, Source, resolved_kinds
 from blindcal.project.create import InitialSettings, create_example, create_folder, key_beside
 from blindcal.project.decide import decide_folder
 from blindcal.project.fit import fit_folder
@@ -386,7 +386,6 @@ class Session:
         if errors or not sources:
             return Checked(None, kinds, errors)
         try:
-            check_sources(sources)
             keep, codes = papers_of(self.reading.keep), self.codes
             coded = codes if self.reading.codes or codes.exists() else None
             refuse_published(codes)

@@ -26,12 +26,11 @@ from blindcal.compute.parallel import available_cores
 from blindcal.deciding.ledger import ledger_folder
 from blindcal.errors import BlindcalError, InputError
 from blindcal.importers import FORMATS
-from blindcal.importers.normalize import Imported, withdrawn_lines
 from blindcal.importers.people import read_maps
 from blindcal.importers.plain_table import LAYOUTS, columns_of
-from blindcal.importers.raw_export import LISTED_BY_HAND, METAREVIEWS, Choices, Unit
+from blindcal.importers.raw_export import Choices, Unit
 from blindcal.io.atomic_files import read_bytes, refuse_published
-from blindcal.io.cells import count, number_text
+from blindcal.io.cells import number_text
 from blindcal.planning.request import SCORES
 from blindcal.private_sharing import shared_folder
 from blindcal.project.contents import INPUTS, KINDS, Source, metareviews_in, resolved_kinds
@@ -43,6 +42,7 @@ from blindcal.project.imports import (
     FolderImport,
     fit_follows,
     folder_reviews,
+    imported_lines,
     papers_of,
     read_import,
     write_import,
@@ -246,7 +246,8 @@ def _import_facts(folder: Path, brought: FolderImport, fit: FolderFit | None) ->
 def _print_import(folder: Folder, brought: FolderImport, codes: Path | None, dry_run: bool) -> None:
     for source in brought.sources:
         say(f"{source.path}: {source.kind}")
-    _print_contents(brought)
+    for line in imported_lines(brought):
+        say(as_options(line))
     if not brought.sources:
         return
     for path in brought.places.values():
@@ -260,46 +261,6 @@ def _print_import(folder: Folder, brought: FolderImport, codes: Path | None, dry
         say(f"past conferences, oldest first: {', '.join(Path(path).stem for path in past)}")
         say(f"  past-better: {_PAST_BETTER.format(better=folder.text('better'))}")
     say(WARNING if codes is None else f"{WARNING}\n{CODES_WARNING}")
-
-
-def _print_contents(brought: FolderImport) -> None:
-    """What each file was taken for, how much it holds, and what was dropped or left out."""
-    contents = brought.contents
-    if (imported := contents.imported) is not None:
-        say(as_options(f"recognized: {'; '.join(imported.recognized)}"))
-        say(f"score: {imported.score_field}, with the values {imported.scale}")
-        if imported.confidence_field is not None:
-            say(f"confidence: {imported.confidence_field}")
-        papers = count(len(imported.reviews.papers), "paper")
-        people = count(len(imported.reviews.reviewers), "reviewer")
-        say(f"{count(len(imported.reviews), 'review')} of {papers} by {people}")
-        for item in imported.dropped:
-            say(as_options(f"dropped: {item}"))
-    for line in withdrawn_lines(brought.withdrawn):
-        say(f"left out of the decisions: {line} (delete the line under [withdrawn] to decide it after all)")
-    for line in () if imported is None else imported.warnings:
-        say(as_options(f"note: {line}"))
-    if contents.committee:
-        say(f"committee: {count(len(contents.committee), 'member')}")
-    if contents.conflicts:
-        say(f"conflicts: {len(contents.conflicts):,}")
-    reviews = contents.past_reviews
-    years = dict[str, list[str]]()
-    for name, past in contents.past.items():
-        if not isinstance(past, Imported):
-            number = count(len(reviews[name]), "review") if name in reviews else "sums that it shared"
-            say(f"past: {name}, {number}")
-            continue
-        left = [f"; {item.what} left out" for item in past.dropped if item.why == METAREVIEWS]
-        same = imported is not None and imported.score_field == past.score_field
-        field = "" if same else f", score {past.score_field}"
-        say(f"past: {name}, {count(len(past.reviews), 'review')}{field}{''.join(left)}")
-        for line in past.warnings:
-            if LISTED_BY_HAND not in line:  # past papers are not decided
-                years.setdefault(line, []).append(name)
-    for line, names in years.items():
-        if imported is None or line not in imported.warnings:
-            say(as_options(f"note: {', '.join(names)}: {line}"))
 
 
 def _print_fit(fit: FolderFit | None) -> None:
@@ -453,7 +414,8 @@ def new(
     facts["advice"] = answer_words(folder_answer(read_folder(folder), seconds=_ANSWER_SECONDS))
     note(*brought.remarks, *(() if fit is None else fit.remarks), *brought.refusals)
     emit_json(facts)
-    _print_contents(brought)
+    for line in imported_lines(brought):
+        say(as_options(line))
     _print_fit(fit)
     say()
     _print_open(folder, made)

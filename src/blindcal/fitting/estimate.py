@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from blindcal.checks import check_type
-from blindcal.compute.parallel import Progress, no_progress, parallel_map
+from blindcal.compute.parallel import Progress, Workers, no_progress, parallel_map
 from blindcal.errors import InputError, RefusedError
 from blindcal.fitting.diagnostics import FitDiagnostics, diagnose, forecast_last_conference
 from blindcal.fitting.direction import direction
@@ -156,7 +156,7 @@ def fit(
     same: Mapping[str, str] | None = None,
     scale: Scale | None = None,
     sweeps: int | None = None,
-    workers: int = 1,
+    workers: Workers = 1,
     progress: Progress = no_progress,
 ) -> Fitted:
     """Reviewers' slopes, offsets and noise from reviews of past conferences, and their uncertainty.
@@ -179,7 +179,7 @@ def fit(
         scale: That of an earlier fit for the same reviews, to be kept in place of `this_year`: one corrected
             score then does not move every paper.
         sweeps: How long the sampler runs; by default long enough for the size of the history.
-        workers: How many processes share the work; results are the same.
+        workers: How many processes, or the pool that works instead of them; results are the same.
         progress: Called as work goes on; silent by default.
 
     Raises:
@@ -254,7 +254,7 @@ def _dated_sums(
 
 
 def _run_chains(
-    history: History, earlier: History | None, sweeps: int | None, workers: int, progress: Progress
+    history: History, earlier: History | None, sweeps: int | None, workers: Workers, progress: Progress
 ) -> tuple[list[Moments], Moments | None]:
     """Chains on all conferences, and one on the earlier ones."""
     length = int(np.clip(_WORK // len(history), _MIN_SWEEPS, _MAX_SWEEPS)) if sweeps is None else sweeps

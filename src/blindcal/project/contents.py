@@ -198,7 +198,6 @@ def resolved_kinds(
         own = own or file_kind(path, choices, has_reviews=has_reviews)
         has_reviews |= own == "reviews"
         sources.append(Source(path, own))
-    check_sources(sources)
     return tuple(sources)
 
 
@@ -380,25 +379,33 @@ def refuse_other_lists(contents: FolderContents, conflicts: object, papers: Coll
             refuse_other_papers(contents.files[name], papers_in(contents.files[name]), papers)
 
 
-def check_scores(contents: FolderContents, grid: str | None) -> None:
-    """Refuse scores that reviewers cannot give, and name the rows they stand in.
+def check_scores(contents: FolderContents, grid: str | None) -> tuple[str, ...]:
+    """Refuse scores that reviewers cannot give, by file and row; and remark on possible typing errors.
 
-    `grid`: the scores that can be given this year, as declared; if nothing is, and in past reviews, scores
-    are refused that are far from all others.
+    `grid`: the scores that can be given this year, as declared. If nothing is, and in past reviews, scores
+    far from all others are refused. One or two just beyond the end of a scale, such as 11 on one of 1 to 10,
+    may well be meant.
     """
     allowed, imported = parse_grid(grid), contents.imported
-    problems = []
-    if imported is not None and allowed is not None:
+    problems, remarks = list[Problem](), list[str]()
+    undeclared = [past for past in contents.past.values() if isinstance(past, Imported)]
+    if imported is not None and allowed is None:
+        undeclared.append(imported)
+    elif imported is not None:
         off = ~np.isin(imported.reviews.score, allowed or imported.reviews.score)
         problems += _score_problems(imported, off, f"must be a score of the `grid` {grid}")
-    unchecked = [*contents.past.values(), *([imported] if allowed is None else [])]
-    for export in unchecked:
-        if isinstance(export, Imported):
-            off, usual = _far_off(export.reviews.score)
-            rule = f"must be on the scale of the other scores, {usual}: is it a typing error?"
-            problems += _score_problems(export, off, rule)
+    for export in undeclared:
+        score = export.reviews.score
+        others = [other.reviews.score for other in undeclared if other is not export]
+        off, usual = _far_off(score)
+        rule = f"must be on the scale of the other scores, {usual}: is it a typing error?"
+        problems += _score_problems(export, off, rule)
+        off, usual = _just_beyond(score, np.concatenate([*others, np.empty(0)]))
+        rule = f"is it a typing error? All other scores are {usual}; `grid` says which can be given"
+        remarks += map(str, _score_problems(export, off, rule))
     if problems:
         raise input_error(problems)
+    return tuple(remarks)
 
 
 def _score_problems(imported: Imported, wrong: NDArray[np.bool_], rule: str) -> list[Problem]:
@@ -422,22 +429,6 @@ def _far_off(score: Array) -> tuple[NDArray[np.bool_], str]:
             if rare and gap > high - low and infer_grid(score[inside]) is not None:
                 return ~inside, f"{number_text(low)} to {number_text(high)}"
     return np.zeros(score.size, np.bool_), ""
-
-
-def score_remarks(contents: FolderContents, grid: str | None) -> tuple[str, ...]:
-    """One or two scores just beyond the end of a scale, such as 11 on one of 1 to 10, by file and row.
-
-    A rare score may well be meant, so these are not refused. `grid`: as for `check_scores`.
-    """
-    exports = [past for past in contents.past.values() if isinstance(past, Imported)]
-    exports += [contents.imported] if contents.imported is not None and grid is None else []
-    remarks: list[str] = []
-    for export in exports:
-        others = [other.reviews.score for other in exports if other is not export]
-        off, usual = _just_beyond(export.reviews.score, np.concatenate([*others, np.empty(0)]))
-        rule = f"is it a typing error? All other scores are {usual}; `grid` says which can be given"
-        remarks += map(str, _score_problems(export, off, rule))
-    return tuple(remarks)
 
 
 def _just_beyond(score: Array, others: Array) -> tuple[NDArray[np.bool_], str]:

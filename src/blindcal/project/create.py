@@ -34,8 +34,9 @@ from blindcal.planning.request import WHOLE, Quota, known_readers, shares
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import paper_tracks, read_reviewers
 from blindcal.private_sharing import shared_folder
-from blindcal.project.contents import INPUTS, Source, check_sources, file_of
-from blindcal.project.fit import FitWork, FolderFit, fit_folder
+from blindcal.project.contents import INPUTS, Source, file_of
+from blindcal.project.fit import FolderFit, fit_folder
+from blindcal.project.folder import Work
 from blindcal.project.imports import CALIBRATED, FolderImport, read_import, write_import
 from blindcal.project.paths import copied_remarks
 from blindcal.project.settings import (
@@ -84,7 +85,7 @@ def create_folder(
     choices: Choices | None = None,
     *,
     keep: Collection[str] = (),
-    **work: Unpack[FitWork],
+    **work: Unpack[Work],
 ) -> CreatedFolder:
     """Makes a folder, and its key if there is none: all of it is written, or nothing.
 
@@ -100,7 +101,6 @@ def create_folder(
     check_new_folder(folder)
     kinds = {source.kind for source in sources}
     _check_wishes(wishes, kinds)
-    check_sources(sources)
     check_key(key, folder)
     settings = _settings(folder, key, wishes, kinds)
     with staged_folder(folder) as staged, _named(staged, folder) as named:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Unpack
 
-from blindcal.compute.parallel import Progress
 from blindcal.errors import InputError
 from blindcal.fitting.committee import MatchedPeople, match_people, read_aliases, read_committee, read_names
 from blindcal.fitting.estimate import Fitted, check_fit_targets, fit
@@ -17,18 +16,11 @@ from blindcal.io.cells import count
 from blindcal.io.tables import format_table
 from blindcal.posterior.reuse_guard import read_scale, reuse_warnings
 from blindcal.project.contents import past_table
-from blindcal.project.folder import change_settings, past_better_ends
+from blindcal.project.folder import Work, change_settings, past_better_ends
 from blindcal.project.imports import decided, folder_reviews, free_place
 from blindcal.project.settings import Folder
 from blindcal.reviewers.calibration import Scale
 from blindcal.reviews import Reviews
-
-
-class FitWork(TypedDict, total=False):
-    """How many processes fit, and who watches."""
-
-    workers: int
-    progress: Progress
 
 
 @dataclass(frozen=True)
@@ -42,7 +34,7 @@ class FolderFit:
     remarks: tuple[str, ...]  # what the chair should know, a sentence each; nobody is named
 
 
-def fit_folder(folder: Folder, **work: Unpack[FitWork]) -> FolderFit:
+def fit_folder(folder: Folder, **work: Unpack[Work]) -> FolderFit:
     """Estimates reviewers from the past conferences of a folder, and writes the table that it names."""
     reviews = folder_reviews(folder)
     if reviews is None:
@@ -77,7 +69,7 @@ def fit_folder(folder: Folder, **work: Unpack[FitWork]) -> FolderFit:
         committee=committee,
         this_year=None if frozen else reviews,
         better=folder.text("better"),
-        past_better=past_better_ends(folder.settings.get("past-better", ())),
+        past_better=past_better_ends(folder),
         same=same,
         scale=_kept_scale(current) if frozen else None,
         **work,

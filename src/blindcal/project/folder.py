@@ -81,7 +81,7 @@ def check_calibrated(folder: Folder) -> None:
             f"reviews{past}"
         )
 
-    stated, usual = past_better_ends(folder.settings.get("past-better", ())), folder.text("better")
+    stated, usual = past_better_ends(folder), folder.text("better")
     turned = [name for name, end in read_better_ends(path).items() if end != stated.get(name, usual)]
     if turned:
         raise InputError(
@@ -90,17 +90,18 @@ def check_calibrated(folder: Folder) -> None:
         )
 
 
-def past_better_ends(texts: object) -> dict[str, str]:
-    """The better ends of past conferences that are stated.
+def past_better_ends(folder: Folder) -> dict[str, str]:
+    """The better ends of past conferences that a folder states.
 
-    >>> past_better_ends(("2021=low",))
+    >>> past_better_ends(Folder(Path("icx2027"), {"past-better": ("2021=low",)}, {}, {}))
     {'2021': 'low'}
     """
-    pairs = [(text, *text.rpartition("=")) for text in texts] if isinstance(texts, tuple) else []
-    for text, name, _, _ in pairs:
+    stated = folder.settings.get("past-better")
+    ends = {text: text.rpartition("=") for text in (stated if isinstance(stated, tuple) else ())}
+    for text, (name, _, _) in ends.items():
         if not name:
             raise InputError(f"past-better must be like 2021=low, found {text!r}")
-    return {name: end for _, name, _, end in pairs}
+    return {name: end for name, _, end in ends.values()}
 
 
 def release_of(folder: Folder) -> Path:

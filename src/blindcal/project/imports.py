@@ -25,10 +25,10 @@ from blindcal.fitting.history import in_year_order
 from blindcal.fitting.received_sums import has_share_statement
 from blindcal.importers import MAX_EXPORT
 from blindcal.importers.cmt import read_statuses
-from blindcal.importers.normalize import Imported, coded
+from blindcal.importers.normalize import Imported, coded, withdrawn_lines
 from blindcal.importers.open import open_export
 from blindcal.importers.people import new_codes, read_codes
-from blindcal.importers.raw_export import Choices
+from blindcal.importers.raw_export import LISTED_BY_HAND, METAREVIEWS, Choices
 from blindcal.io.atomic_files import (
     is_release_folder,
     lock,
@@ -60,11 +60,12 @@ from blindcal.project.contents import (
     Source,
     check_files,
     check_scores,
+    check_sources,
     file_of,
     left_out,
+    past_table,
     read_contents,
     refuse_other_lists,
-    score_remarks,
     unlisted_remarks,
 )
 from blindcal.project.settings import FILE, Folder, Value, grid_text, toml_value, with_settings
@@ -113,6 +114,7 @@ def read_import(
     `keep`: papers to decide though the export calls them withdrawn, desk rejected, deleted or decided.
     `codes`: a table of codes that replace reviewers' ids; people in it keep theirs.
     """
+    check_sources(sources)
     contents, remarks = _contents_for(folder, sources, choices)
     known, names = None, dict[str, str]()
     if codes is not None:
@@ -124,8 +126,7 @@ def read_import(
         remarks += _conflict_remarks(folder, contents)
         settings |= {} if "grid" in folder.settings else {"grid": grid_text(imported.reviews.grid)}
     grid = folder.text("grid") or None
-    check_scores(contents, grid)
-    remarks += score_remarks(contents, grid)
+    remarks += check_scores(contents, grid)
     check_files(contents)
     if this_year is not None:
         refuse_other_lists(contents, file_of(sources, "conflicts") or "the conflicts", this_year.papers)
@@ -330,6 +331,41 @@ def _coded_contents(
         conflicts=sorted((paper, codes[who]) for paper, who in contents.conflicts),
     )
     return in_codes, codes, names
+
+
+def imported_lines(brought: FolderImport) -> list[str]:
+    """What each file was taken for, how much it holds, and what was dropped or left out; it names nobody."""
+    contents, imported = brought.contents, brought.contents.imported
+    lines = list[str]()
+    if imported is not None:
+        reviews, field = imported.reviews, imported.confidence_field
+        papers, people = count(len(reviews.papers), "paper"), count(len(reviews.reviewers), "reviewer")
+        lines += [
+            f"recognized: {'; '.join(imported.recognized)}",
+            f"score: {imported.score_field}, with the values {imported.scale}",
+            *([] if field is None else [f"confidence: {field}"]),
+            f"{count(len(reviews), 'review')} of {papers} by {people}",
+            *(f"dropped: {item}" for item in imported.dropped),
+        ]
+    undo = "(delete the line under [withdrawn] to decide it after all)"
+    lines += [f"left out of the decisions: {line} {undo}" for line in withdrawn_lines(brought.withdrawn)]
+    warnings = () if imported is None else imported.warnings
+    lines += [f"note: {line}" for line in warnings]
+    lines += [f"committee: {count(len(contents.committee), 'member')}"] if contents.committee else []
+    lines += [f"conflicts: {len(contents.conflicts):,}"] if contents.conflicts else []
+    years = dict[str, list[str]]()
+    for name, past in contents.past.items():
+        table, left, field = past_table(past), "", ""
+        if isinstance(past, Imported):
+            left = "".join(f"; {item.what} left out" for item in past.dropped if item.why == METAREVIEWS)
+            same = imported is not None and imported.score_field == past.score_field
+            field = "" if same else f", score {past.score_field}"
+            for line in past.warnings:
+                if LISTED_BY_HAND not in line and line not in warnings:  # past papers are not decided
+                    years.setdefault(line, []).append(name)
+        number = count(len(table), "review") if isinstance(table, Reviews) else "sums that it shared"
+        lines.append(f"past: {name}, {number}{field}{left}")
+    return [*lines, *(f"note: {', '.join(names)}: {line}" for line, names in years.items())]
 
 
 def _write_codes(path: Path, codes: Mapping[str, str], names: Mapping[str, str]) -> None:
