@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from blindcal.importers import import_reviews
+from exports import packed
 
 SYSTEMS = Path(__file__).parents[1] / "data" / "systems"
 
@@ -62,20 +61,17 @@ def test_exports_of_hotcrp_that_show_no_decision_say_so() -> None:
         assert "HotCRP's table of scores does not say which papers were withdrawn" in warnings(data)
 
 
-def test_easychair_shows_decisions_beside_the_submissions() -> None:
+def test_easychair_shows_decisions_and_deletions_beside_the_submissions() -> None:
     reviews = "submission #,member #,member name,version,scores\n"
-    reviews += "".join(f"{paper},3,Ada,1,Score: {paper}\n" for paper in range(1, 7))
-    words = ("reject", "no decision", "accept?", "", "desk reject", "ACCEPT")
-    submissions = "#,title,authors,decision,deleted?\n"
-    submissions += "".join(f"{paper},T{paper},A,{word},no\n" for paper, word in enumerate(words, start=1))
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as archive:
-        archive.writestr("review.csv", reviews)
-        archive.writestr("submission.csv", submissions)
-    assert withdrawn(data.getvalue()) == {
+    reviews += "".join(f"{paper},3,Ada,1,Score: {paper}\n" for paper in range(1, 8))
+    words = ("reject,no", "no decision,no", "accept?,no", ",no", "desk reject,no", "ACCEPT,no", "accept,Yes")
+    submissions = "#,title,authors,decision,deleted?\n99,No reviews,A,reject,no\n"
+    submissions += "".join(f"{paper},T{paper},A,{word}\n" for paper, word in enumerate(words, start=1))
+    assert withdrawn(packed({"review.csv": reviews.encode(), "submission.csv": submissions.encode()})) == {
         "1": "decided already (reject)",
         "5": "desk rejected",
         "6": "decided already (ACCEPT)",
+        "7": "deleted",
     }, "with a question mark it is a proposal"
 
 

@@ -131,18 +131,6 @@ def test_metareviews_that_come_along_are_counted() -> None:
     assert "2 metareviews: they sum up reviews and are none themselves" in map(str, both.dropped)
 
 
-def test_deleted_and_desk_rejected_papers_are_known() -> None:
-    review = BY_NAME["easychair/review-2024.csv"].data
-    papers = import_reviews(review, "x.csv").reviews.papers
-    words = ("desk reject,no", "accept,yes", "no decision,no", "desk reject,no")
-    lines = [f"{paper},T,A,{cells}\n" for paper, cells in zip((*papers, "99"), words, strict=True)]
-    table = "#,title,authors,decision,deleted?\n" + "".join(lines)
-    imported = import_reviews(packed({"review.csv": review, "submission.csv": table.encode()}), "x.zip")
-    assert imported.withdrawn == {papers[0]: "desk rejected", papers[1]: "deleted"}, "99 has no reviews"
-    assert imported.reviews.papers == papers
-    assert imported.reviews.without(imported.withdrawn).papers == papers[2:]
-
-
 def test_one_workbook_is_reviews_and_committee() -> None:
     """EasyChair's own download: the committee is the table of it, whatever else has emails."""
     everyone = {"ada@example.edu": "Ada Byron", "bo@example.org": "Bo Chen", "eve@example.org": "Eve Fox"}

@@ -327,12 +327,6 @@ def test_signatures_are_those_of_reviewers_whatever_they_are_called() -> None:
         import_reviews(some, "notes.json")
 
 
-def test_an_export_of_reviews_is_no_committee() -> None:
-    """Those who reviewed are secret; pretalx calls papers proposals."""
-    with pytest.raises(InputError, match="must be a list of people, and this one is about papers"):
-        read_people(data("pretalx-2025.2.2-export.csv"), "export.csv")
-
-
 def test_a_list_of_assignments_is_unescaped_like_any_other_list() -> None:
     """Found by random inputs: an id such as -1, which blindcal writes with an apostrophe, was another one."""
     table = b"paper,action,email\n'-1,metareview,'=a@x.org\n-2,metareview,b@x.org\n"
