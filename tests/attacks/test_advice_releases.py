@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blindcal.deciding.decide import Outcome, decide, draft, with_texts
-from blindcal.deciding.key import input_stamp, make_key, read_key
+from blindcal.deciding.decide import Outcome, draft, with_texts
+from blindcal.deciding.key import input_stamp, read_key
 from blindcal.deciding.ledger import commit, open_ledger, read_ledger
 from blindcal.deciding.publish import publish
 from blindcal.errors import InputError, RefusedError
@@ -21,7 +21,7 @@ from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.inputs import read_inputs
 from blindcal.verification import verify
-from small_conferences import known_key
+from small_conferences import Chair, everything, known_key
 
 SHARE = Request(Guarantee("odds"), accept_rate=0.3, people=20, strictness_share=0.5, release="advice")
 NUMBER = replace(SHARE, accept_rate=None, accept=9, wait_list=3)
@@ -49,10 +49,9 @@ def rows_for(request: Request) -> dict[str, Any]:
     return table(tracks=bool(request.quota and request.quota.tracks))
 
 
-def decided(folder: Path, request: Request, rows: dict[str, Any], out: str = "out", **more: Any) -> Outcome:
-    if not (folder / "key").exists():
-        make_key(folder / "key")
-    return decide(read_inputs(rows), request, folder / "key", folder / out, **more)
+def chair_of(folder: Path, request: Request, rows: dict[str, Any] | None = None) -> Chair:
+    """A chair with a known key who is asked for this."""
+    return Chair(known_key(folder / "key.bin").parent, read_inputs(rows or rows_for(request)), request)
 
 
 def full_table(outcome: Outcome) -> list[dict[str, str]]:
@@ -61,29 +60,28 @@ def full_table(outcome: Outcome) -> list[dict[str, str]]:
 
 @KINDS
 def test_advice_is_published_and_no_decision(request_: Request, tmp_path: Path) -> None:
-    rows = rows_for(request_)
-    outcome = decided(tmp_path, request_, rows)
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["advice.csv", "certificate.json"]
-    with (tmp_path / "out" / "advice.csv").open(newline="") as file:
+    rows, chair = rows_for(request_), chair_of(tmp_path, request_)
+    outcome, out = chair.decide(), chair.home / "out"
+    assert {*everything(out)} == {"advice.csv", "certificate.json"}
+    with (out / "advice.csv").open(newline="") as file:
         published = list(csv.DictReader(file))
     kept = ("paper", "by_mean_score", "advice", *(["track"] if "track" in rows else []))
     assert published == [{name: row[name] for name in kept} for row in full_table(outcome)]
     moved = {row["advice"] for row in published}
     assert "raise" in moved or "lower" in moved
     assert not published[0].keys() & {"decision", "wait_list"}
-    certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    certificate = json.loads((out / "certificate.json").read_text())
     assert certificate["publishes"] == "advice"
     assert "accepted" not in certificate
     assert "accepted" in outcome.full_certificate
-    assert decided(tmp_path, request_, rows).how == "stored"
-    assert verify(read_inputs(rows), tmp_path / "key", tmp_path / "out").agrees
+    assert chair.decide().how == "stored"
+    assert chair.verify().agrees
 
 
 @KINDS
 def test_advice_follows_from_means_and_decisions_alone(request_: Request, tmp_path: Path) -> None:
     """An oracle of its own: means ranked here, and what was accepted in the private log."""
-    rows = rows_for(request_)
-    outcome = decided(tmp_path, request_, rows)
+    rows, outcome = rows_for(request_), chair_of(tmp_path, request_).decide()
     for row in full_table(outcome):
         tied, by_means = row["by_mean_score"] == "tie", row["by_mean_score"] == "accept"
         accepted = row["decision"] == "accept"
@@ -114,11 +112,11 @@ def test_with_confidential_scores_nothing_of_a_paper_is_published(request_: Requ
     """Advice depends on scores: the same bytes whatever the scores and the draws are, but for the key."""
     told = []
     for seed in (3, 4):
-        folder = known_key(tmp_path / str(seed) / "key").parent
         rows = table(seed=seed, tracks="track" in rows_for(request_))
-        outcome = decided(folder, replace(request_, scores="confidential"), rows)
-        assert [path.name for path in (folder / "out").iterdir()] == ["certificate.json"]
-        assert verify(read_inputs(rows), folder / "key", folder / "out").agrees
+        chair = chair_of(tmp_path / str(seed), replace(request_, scores="confidential"), rows)
+        outcome = chair.decide()
+        assert {*everything(chair.home / "out")} == {"certificate.json"}
+        assert chair.verify().agrees
         with pytest.raises(RefusedError, match="private log"):
             outcome.to_frame()
         content = outcome.certificate
@@ -131,52 +129,51 @@ def test_with_confidential_scores_nothing_of_a_paper_is_published(request_: Requ
 def test_the_draws_are_those_of_decisions(tmp_path: Path) -> None:
     """What goes out is no lever: it enters no coin, and asking for the other kind draws nothing again."""
     made = []
-    for release in ("advice", "decisions"):
-        folder = known_key(tmp_path / release / "key").parent
-        made.append(decided(folder, replace(SHARE, release=release), table()).record)
-    assert [p.accepted for p in made[0].papers] == [p.accepted for p in made[1].papers]
-    assert made[0].commitment == made[1].commitment
     for release, other in (("advice", "decisions"), ("decisions", "advice")):
+        chair = chair_of(tmp_path / release, replace(SHARE, release=release))
+        made.append(chair.decide().record)
         for amend in ({}, {"amend": True, "reason": "why"}):
             with pytest.raises(RefusedError, match=f"`release` is {release} since release 1"):
-                decided(tmp_path / release, replace(SHARE, release=other), table(), out="other", **amend)
-        assert not (tmp_path / release / "other").exists()
+                chair.decide(request=replace(SHARE, release=other), out="other", **amend)
+        assert not (chair.home / "other").exists()
+    assert [p.accepted for p in made[0].papers] == [p.accepted for p in made[1].papers]
+    assert made[0].commitment == made[1].commitment
     with pytest.raises(InputError, match="`release` must be one of decisions, advice, found 'both'"):
         replace(SHARE, release="both").checked()
 
 
 @KINDS
 def test_an_amendment_publishes_advice_too(request_: Request, tmp_path: Path) -> None:
-    rows = rows_for(request_)
-    first = decided(tmp_path, request_, rows)
+    rows, chair = rows_for(request_), chair_of(tmp_path, request_)
+    first = chair.decide()
     later = {name: [*cells] for name, cells in rows.items()}
     later["score"][0] = 10.0 if later["score"][0] < 5 else 1.0
     for name in later:
         later[name] += {"paper": ["q"] * 3, "reviewer": ["r01", "r02", "r03"], "score": [1.0, 9.0, 9.0]}.get(
             name, ["long"] * 3
         )
-    second = decided(tmp_path, request_, later, out="out2", amend=True, reason="late")
-    assert sorted(path.name for path in (tmp_path / "out2").iterdir()) == ["advice.csv", "certificate.json"]
+    second = chair.amend(read_inputs(later))
+    assert {*everything(chair.home / "out2")} == {"advice.csv", "certificate.json"}
     before = {row["paper"]: row["decision"] for row in full_table(first)}
     after = {row["paper"]: row["decision"] for row in full_table(second)}
     assert {paper for paper in before if before[paper] != after[paper]} <= {"p00"}
-    assert verify(read_inputs(later), tmp_path / "key", tmp_path / "out2").agrees
+    assert chair.verify(read_inputs(later), "out2").agrees
 
 
 def test_files_beside_advice_and_other_advice_are_noticed(tmp_path: Path) -> None:
-    outcome = decided(tmp_path, SHARE, table())
-    out = tmp_path / "out"
+    chair, out = chair_of(tmp_path, SHARE), tmp_path / "out"
+    outcome = chair.decide()
     (out / "decisions.csv").write_text(outcome.record.decisions)
-    checked = verify(read_inputs(table()), tmp_path / "key", out, published=out)
+    checked = chair.verify(published=out)
     assert {check.name for check in checked.checks if check.failed} == {
         "published files",
         "published earlier",
     }
     with pytest.raises(RefusedError, match="another result"):
-        decided(tmp_path, SHARE, table())
+        chair.decide()
     (out / "decisions.csv").unlink()
     (out / "advice.csv").write_text(outcome.record.published["advice.csv"].replace("leave", "raise"))
-    assert not verify(read_inputs(table()), tmp_path / "key", out).agrees
+    assert not chair.verify().agrees
 
 
 def seal(folder: Path, request: Request, rows: dict[str, Any], **changed: Any) -> None:
@@ -208,16 +205,16 @@ def test_a_release_that_publishes_otherwise_than_the_first_is_noticed(tmp_path: 
 
 @pytest.mark.parametrize("text", ["leave", "raise"])
 def test_advice_that_was_turned_in_the_record_is_noticed(text: str, tmp_path: Path) -> None:
-    first = decided(known_key(tmp_path / "key").parent, SHARE, table()).record
+    chair, other = chair_of(tmp_path, SHARE), chair_of(tmp_path / "forged", SHARE)
+    first = chair.decide().record
     rows = list(csv.DictReader(first.decisions.splitlines()))
-    other = next(row for row in rows if row["advice"] != text)
+    turned = next(row for row in rows if row["advice"] != text)
     lines = [",".join(rows[0])]
-    lines += [",".join({**row, "advice": text if row is other else row["advice"]}.values()) for row in rows]
-    folder = known_key(tmp_path / "forged" / "key").parent
-    with open_ledger(folder / "key", read_key(folder / "key")) as ledger:
-        past = read_ledger(tmp_path / "key", ledger.key)
-        forged = replace(first, decisions="\n".join(lines) + "\n")
+    lines += [",".join({**row, "advice": text if row is turned else row["advice"]}.values()) for row in rows]
+    with open_ledger(other.key, read_key(other.key)) as ledger:
+        past, forged = read_ledger(chair.key, ledger.key), replace(first, decisions="\n".join(lines) + "\n")
         commit(ledger, forged, past.tables(1), past.releases[0].input)
-    publish(forged, folder / "out")
-    checked = verify(read_inputs(table()), folder / "key", folder / "out")
-    assert [c.name for c in checked.checks if c.failed] == ["release 1: public files follow from the record"]
+    publish(forged, other.home / "out")
+    assert [check.name for check in other.verify().checks if check.failed] == [
+        "release 1: public files follow from the record"
+    ]

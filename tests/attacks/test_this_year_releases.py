@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import combinations
@@ -13,8 +12,8 @@ import numpy as np
 import pytest
 
 from blindcal.certify.exact import UNIT, ExactPolicy, PolicyTables, pack_policy
-from blindcal.deciding.decide import Outcome, decide, decide_paper, draft, with_texts
-from blindcal.deciding.key import Key, coin_facts, input_stamp, make_key, public_facts
+from blindcal.deciding.decide import Outcome, decide_paper, draft, with_texts
+from blindcal.deciding.key import Key, coin_facts, input_stamp, public_facts
 from blindcal.deciding.ledger import commit, open_ledger
 from blindcal.errors import InputError, RefusedError
 from blindcal.planning.conference_plan import plan_conference
@@ -24,8 +23,9 @@ from blindcal.posterior.inputs import read_inputs
 from blindcal.posterior.levels import evidence
 from blindcal.verification import verify
 from chances import keys, within
+from forgeries import ends_of
 from sizes import count
-from small_conferences import known_key
+from small_conferences import Chair, known_key
 
 REQUEST = Request(Guarantee("odds"), accept_rate=0.3, people=20, strictness_share=0.5)
 
@@ -42,13 +42,9 @@ def table(seed: int = 1, papers: int = 30) -> dict[str, Any]:
     return dict(zip(("paper", "reviewer", "score"), map(list, columns), strict=True))
 
 
-def decided(
-    folder: Path, rows: Mapping[str, Any], request: Request = REQUEST, out: str = "out", **more: Any
-) -> Outcome:
-    if not (folder / "key.bin").exists():
-        make_key(folder / "key.bin")
-    evidence = more.pop("evidence", None)
-    return decide(read_inputs(rows, evidence=evidence), request, folder / "key.bin", folder / out, **more)
+@pytest.fixture
+def chair(tmp_path: Path) -> Chair:
+    return Chair(tmp_path, read_inputs(table()), REQUEST)
 
 
 def accepted(outcome: Outcome) -> dict[str, bool]:
@@ -58,17 +54,15 @@ def accepted(outcome: Outcome) -> dict[str, bool]:
 @pytest.mark.parametrize("request_", [REQUEST, Request(Guarantee("odds"), accept=9, wait_list=3, people=20),
                                       Request(Guarantee("public"), accept_rate=0.3)])  # fmt: skip
 @pytest.mark.parametrize("scores", ["public", "confidential"])
-def test_a_release_is_stored_and_verifies(tmp_path: Path, request_: Request, scores: str) -> None:
-    request = replace(request_, scores=scores)
-    first = decided(tmp_path, table(), request)
-    assert first.how == "new"
-    assert decided(tmp_path, table(), request).how == "stored"
-    checked = verify(read_inputs(table()), tmp_path / "key.bin", tmp_path / "out")
+def test_a_release_is_stored_and_verifies(chair: Chair, request_: Request, scores: str) -> None:
+    chair = replace(chair, request=replace(request_, scores=scores))
+    assert [chair.decide().how, chair.decide().how] == ["new", "stored"]
+    checked = chair.verify()
     assert checked.agrees, [check for check in checked.checks if check.failed]
 
 
-def test_draws_follow_the_evidence_with_the_stated_chance(tmp_path: Path) -> None:
-    outcome = decided(tmp_path, table())
+def test_draws_follow_the_evidence_with_the_stated_chance(chair: Chair) -> None:
+    outcome = chair.decide()
     chances = {int(p[0], 16) / int(p[1], 16) for p in (paper.probability for paper in outcome.record.papers)}
     high = np.exp(3.0) / (1.0 + np.exp(3.0))
     assert {round(chance, 9) for chance in chances} == {0.0, 1.0, round(high, 9), round(1.0 - high, 9)}
@@ -108,29 +102,27 @@ def test_writers_who_are_other_people_change_nothing_public_but_decisions(tmp_pa
     rows, rng = table(), np.random.default_rng(9)
     certificates = []
     for name in ("true", "permuted", "merged", "split"):
-        folder = known_key(tmp_path / name / "key.bin").parent
         people = {"true": 20, "permuted": 20, "merged": 5, "split": 80}[name]
         writers = rows["reviewer"]
         if name != "true":
             writers = [f"r{who:02d}" for _ in range(30) for who in rng.choice(people, 3, replace=False)]
-        outcome = decided(folder, {**rows, "reviewer": writers})
-        certificate = json.loads((folder / "out" / "certificate.json").read_text())
-        kept = {k: v for k, v in certificate.items() if k not in ("commitment", "accepted")}
+        folder = known_key(tmp_path / name / "key.bin").parent
+        outcome = Chair(folder, read_inputs({**rows, "reviewer": writers}), REQUEST).decide()
+        kept = {k: v for k, v in outcome.certificate.items() if k not in ("commitment", "accepted")}
         certificates.append((kept, outcome.remarks))
     assert all(other == certificates[0] for other in certificates)
 
 
-def test_an_amendment_decides_new_papers_by_what_is_frozen_and_leaves_the_rest(tmp_path: Path) -> None:
-    rows = table()
-    first = decided(tmp_path, rows)
+def test_an_amendment_decides_new_papers_by_what_is_frozen_and_leaves_the_rest(chair: Chair) -> None:
+    rows, first = table(), chair.decide()
     more = table(seed=8, papers=3)
     later = {name: [*rows[name], *more[name]] for name in rows}
     later["paper"] = [*rows["paper"], *(f"q{paper}" for paper in more["paper"])]
     later["score"] = [*later["score"]]
     later["score"][0] += 0.5  # the first paper is corrected: it is decided from public data
     with pytest.raises(RefusedError, match="amend"):
-        decided(tmp_path, later, out="out2")
-    second = decided(tmp_path, later, out="out2", amend=True, reason="late papers")
+        chair.decide(read_inputs(later), out="out2")
+    second = chair.amend(read_inputs(later))
     assert second.record.model == first.record.model
     assert second.record.bar == first.record.bar
     assert set(second.changes.new) == {"qp00", "qp01", "qp02"}
@@ -138,7 +130,7 @@ def test_an_amendment_decides_new_papers_by_what_is_frozen_and_leaves_the_rest(t
     assert {paper for paper in kept if kept[paper] != accepted(first)[paper]} <= {"p00"}
     corrected = next(paper for paper in second.record.papers if paper.paper == "p00")
     assert corrected.probability in (("0", "1"), ("1", "1"))
-    checked = verify(read_inputs(later), tmp_path / "key.bin", tmp_path / "out2")
+    checked = chair.verify(read_inputs(later), "out2")
     assert checked.agrees, [check for check in checked.checks if check.failed]
 
 
@@ -148,24 +140,25 @@ def test_evidence_from_elsewhere_is_drawn_recorded_and_verified(tmp_path: Path) 
         paper: "accept" if number % 3 else "reject"
         for number, paper in enumerate(dict.fromkeys(rows["paper"]))
     }
-    first = decided(tmp_path, rows, evidence=made)
+    chair = Chair(tmp_path, read_inputs(rows, evidence=made), REQUEST)
+    first = chair.decide()
     assert {paper.paper: paper.secret for paper in first.record.papers} == {
         paper: int(word == "accept") for paper, word in made.items()
     }
-    assert verify(read_inputs(rows, evidence=made), tmp_path / "key.bin", tmp_path / "out").agrees
-    other = {**made, "p00": "accept"}
-    assert not verify(read_inputs(rows, evidence=other), tmp_path / "key.bin", tmp_path / "out").agrees
+    assert chair.verify().agrees
+    other = read_inputs(rows, evidence={**made, "p00": "accept"})
+    assert not chair.verify(other).agrees
     with pytest.raises(InputError, match="decided with source file"):
-        verify(read_inputs(rows), tmp_path / "key.bin", tmp_path / "out")
+        chair.verify(read_inputs(rows))
     with pytest.raises(RefusedError):
-        decided(tmp_path, rows, evidence=other, out="out2")
+        chair.decide(other, out="out2")
 
 
-def test_full_calibration_needs_consent(tmp_path: Path) -> None:
+def test_full_calibration_needs_consent(chair: Chair) -> None:
     request = Request(Guarantee("none", epsilon=None), accept_rate=0.3)
     with pytest.raises(InputError, match="yes_leak"):
-        decided(tmp_path, table(), request)
-    assert decided(tmp_path, table(), request, yes_leak=True).how == "new"
+        chair.decide(request=request)
+    assert chair.decide(request=request, yes_leak=True).how == "new"
 
 
 TWO = Guarantee("odds", epsilon=2.0)
@@ -229,10 +222,9 @@ def test_a_coin_takes_every_given_row_and_setting_and_nothing_computed() -> None
     assert coin_of_last(rows, advice) == coins["as it is"], "nor is what goes out"
 
 
-def test_a_drawn_paper_keeps_its_decision_though_its_evidence_would_turn(tmp_path: Path) -> None:
+def test_a_drawn_paper_keeps_its_decision_though_its_evidence_would_turn(chair: Chair) -> None:
     """Other papers' reviews changed so much that many levels differ; what was drawn stands, and verifies."""
-    rows = table()
-    first = decided(tmp_path, rows)
+    rows, first = table(), chair.decide()
     lots = [p for p in first.record.papers if p.probability not in (("0", "1"), ("1", "1"))]
     moved = [*rows["score"]]
     strict = list(dict.fromkeys(rows["reviewer"]))[::2]
@@ -240,10 +232,10 @@ def test_a_drawn_paper_keeps_its_decision_though_its_evidence_would_turn(tmp_pat
     for place, (paper, who) in enumerate(zip(rows["paper"], rows["reviewer"], strict=True)):
         if paper not in kept:
             moved[place] += 4.0 if who in strict else -4.0
-    later = {**rows, "score": moved}
-    second = decided(tmp_path, later, out="out2", amend=True, reason="corrected")
+    later = read_inputs({**rows, "score": moved})
+    second = chair.amend(later)
     record = {paper.paper: paper for paper in second.record.papers}
-    conference, truth = REQUEST.prepared(read_inputs(later), first.record.bar, model=first.record.level_model)
+    conference, truth = REQUEST.prepared(later, first.record.bar, model=first.record.level_model)
     today = evidence(conference.graded, truth.reviewers)
     then = {paper.paper: paper for paper in first.record.papers}
     assert any(today[paper] != then[paper].secret for paper in kept), "some evidence would turn"
@@ -252,50 +244,48 @@ def test_a_drawn_paper_keeps_its_decision_though_its_evidence_would_turn(tmp_pat
         assert (record[paper].secret, record[paper].release) == (then[paper].secret, 1)
     for paper in record.keys() - kept:
         assert record[paper].probability in (("0", "1"), ("1", "1")), "decided from public data"
-    assert verify(read_inputs(later), tmp_path / "key.bin", tmp_path / "out2").agrees
+    assert chair.verify(later, "out2").agrees
 
 
-def test_a_late_review_and_a_withdrawal_draw_nothing_again(tmp_path: Path) -> None:
-    rows = table()
-    first = decided(tmp_path, rows)
-    without = {name: cells[3:] for name, cells in rows.items()}
-    second = decided(tmp_path, without, out="out2", amend=True, reason="withdrawn")
-    assert second.changes.withdrawn == ("p00",)
-    third = decided(tmp_path, rows, out="out3", amend=True, reason="back")
+def test_a_late_review_and_a_withdrawal_draw_nothing_again(chair: Chair) -> None:
+    rows, first = table(), chair.decide()
+    without = read_inputs({name: cells[3:] for name, cells in rows.items()})
+    assert chair.amend(without).changes.withdrawn == ("p00",)
+    third = chair.amend(read_inputs(rows), out="out3")
     assert third.changes.returned == ("p00",)
     assert accepted(third) == accepted(first)
-    late = with_row(rows, "p01", "r77", 3.0)
-    fourth = decided(tmp_path, late, out="out4", amend=True, reason="late")
+    late = read_inputs(with_row(rows, "p01", "r77", 3.0))
+    fourth = chair.amend(late, out="out4")
     own = next(paper for paper in fourth.record.papers if paper.paper == "p01")
     assert own.probability in (("0", "1"), ("1", "1"))
     assert {p: w for p, w in accepted(fourth).items() if p != "p01"} == {
         p: w for p, w in accepted(first).items() if p != "p01"
     }
-    assert verify(read_inputs(late), tmp_path / "key.bin", tmp_path / "out4").agrees
+    assert chair.verify(late, "out4").agrees
 
 
 def test_all_that_is_frozen_is_refused_and_a_new_area_has_the_center_of_all(tmp_path: Path) -> None:
     rows = {**table(), "area": ["a" if paper < "p15" else "b" for paper in table()["paper"]]}
-    first = decided(tmp_path, rows)
+    chair = Chair(tmp_path, read_inputs(rows), REQUEST)
+    first = chair.decide()
     for change in ({"accept_rate": 0.31}, {"accept_rate": None, "bar": 0.5}, {"better": "low"},
                    {"scores": "confidential"}, {"accept_rate": None, "accept": 9}, {"people": 21},
                    {"strictness_share": 0.25}, {"guarantee": TWO}):  # fmt: skip
         with pytest.raises(RefusedError, match=r"frozen|cannot be changed"):
-            decided(tmp_path, rows, replace(REQUEST, **change), out="out2", amend=True, reason="why")
+            replace(chair, request=replace(REQUEST, **change)).amend(chair.read())
     with pytest.raises(RefusedError, match="frozen"):
-        decided(tmp_path, rows, out="out2", amend=True, reason="why", evidence=dict.fromkeys(
-            dict.fromkeys(rows["paper"]), "accept"))  # fmt: skip
+        chair.amend(read_inputs(rows, evidence=dict.fromkeys(dict.fromkeys(rows["paper"]), "accept")))
     later = rows
     for who, score in (("r01", 9.0), ("r02", 8.0), ("r03", 3.0)):
         later = with_row(later, "q1", who, score, "c")
-    second = decided(tmp_path, later, out="out2", amend=True, reason="a new area")
+    second = chair.amend(read_inputs(later))
     assert second.record.model == first.record.model
     assert (second.record.bar, set(second.changes.new)) == (first.record.bar, {"q1"})
     model = second.record.level_model
     assert model is not None
     assert {*model.moments.areas} == {"a", "b"}
     assert {p: w for p, w in accepted(second).items() if p != "q1"} == accepted(first)
-    assert verify(read_inputs(later), tmp_path / "key.bin", tmp_path / "out2").agrees
+    assert chair.verify(read_inputs(later), "out2").agrees
 
 
 @pytest.mark.parametrize("kind", ["true level", "both levels", "no draw"])
@@ -311,7 +301,7 @@ def test_a_table_bent_for_one_decision_is_found(kind: str, tmp_path: Path) -> No
             honest = draft(conference, truth.reviewers, request, ledger, plan_conference, "")
             paper = honest.record.papers[number]
             own = honest.policies[paper.paper]
-            low, high = (end * UNIT // own.denominator for end in own.ends)
+            low, high = ends_of(own)
             other, turned = own.numerator.copy(), not paper.accepted
             if kind == "true level":
                 other[paper.secret] = high if turned else low
