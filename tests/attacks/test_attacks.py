@@ -132,18 +132,6 @@ def test_there_and_back_has_one_coin(key: Path) -> None:
     assert decided(key, conference, truth).record.release == 3, "stored, not tossed"
 
 
-def test_a_decided_paper_under_a_new_id_is_never_tossed_again(key: Path) -> None:
-    conference, truth = loaded(small_conference(papers=3))
-    decided(key, conference, truth)
-    old = conference.cases[0]
-    renamed = replace(conference, cases=(replace(old, paper="new"), *conference.cases[1:]))
-    outcome = decided(key, renamed, {**truth, "new": truth[old.paper]}, amend=True)
-    assert outcome.changes.alike == ("new",)
-    assert record_of(outcome, "new").earlier == ((1, old.paper),)
-    assert probability_of(record_of(outcome, "new")) in (0, 1)
-    refuse_failed(verified(renamed, {**truth, "new": truth[old.paper]}, key))
-
-
 def test_a_link_to_the_key_has_the_same_ledger(key: Path, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     link = tmp_path / "elsewhere" / "link.bin"
@@ -362,13 +350,6 @@ def test_a_certificate_that_names_another_version_has_no_words_of_its_own(key: P
     forge(ledger_folder(key) / "0001.sealed", Key(key.read_bytes()), record={"certificate": certificate})
     with pytest.raises(VerificationError, match="public files follow from the record"):
         refuse_failed(verified(conference, truth, key))
-
-
-@pytest.mark.parametrize("sure", [0.9, 0.99])
-def test_never_against_is_part_of_what_is_checked(sure: float) -> None:
-    belief, asked = Belief([0.6, 0.4], [0.95, 0.2]), Guarantee("none", epsilon=None, never_against=sure)
-    table = ExactPolicy(np.array([UNIT // 2, 0]))
-    assert keeps_guarantee(belief, table, asked) == (sure > 0.95)
 
 
 @pytest.mark.parametrize("name", ["public", "steady", "crowd"])

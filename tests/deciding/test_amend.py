@@ -245,6 +245,3 @@ def test_partners_are_those_of_every_matching() -> None:
         fits = any((np.abs(few - np.array(some)) <= near).all() for some in permutations(many, len(few)))
         found = same_scores(few.tolist(), many.tolist(), near, whole=False)
         assert found == (fits and 2 * len(few) >= len(many))
-
-
-# --- One paper under several ids is refused before a coin is tossed; different papers are not.
