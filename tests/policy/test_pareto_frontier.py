@@ -1,4 +1,4 @@
-"""The closed form against the linear program, its shape, its limits, its symmetries and its refusals."""
+"""The closed form against all splits of success, its shape, its limits, its symmetries and its refusals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy import sparse
 from scipy.optimize import linprog
 
 import blindcal as bc
@@ -31,42 +30,18 @@ def batches(seed: int, total: int) -> list[Belief]:
     return [random_beliefs(rng, int(size), n) for n, size in zip(range(2, 13), sizes, strict=True)]
 
 
-def least_errors(belief: Belief, success: Array) -> Array:
-    """The oracle: the least conference error at each instance's success, all in one block-diagonal program.
+def least_errors(weight: Array, favor: Array, success: Array) -> Array:
+    """The oracle: the least conference error at each instance's success, for floats and for fractions.
 
-    Written from the definition and apart from `programs`: variables x = weight*accept, t_acc, t_rej.
+    The error is convex and piecewise linear in how the success is split between the two caps, so one of the
+    splits at which a cap meets a weight is best.
     """
-    weight, favor = belief.weight, belief.favor
-    rows, n = weight.shape
-    width = n + 2
-    row = np.arange(rows)[:, None] * (2 * n + 1)
-    column = np.arange(rows)[:, None] * width
-    secret = np.arange(n)
-    one = np.ones((rows, n))
-    entries = [
-        (row + secret, column + secret, one),  # x <= t_acc
-        (row + secret, column + n + 0 * secret, -one),
-        (row + n + secret, column + secret, -one),  # weight - x <= t_rej
-        (row + n + secret, column + n + 1 + 0 * secret, -one),
-        (row + 2 * n, column + n, one[:, :1]),  # t_acc + t_rej <= success
-        (row + 2 * n, column + n + 1, one[:, :1]),
-    ]
-    i, j, v = (np.concatenate([part.ravel() for part in parts]) for parts in zip(*entries, strict=True))
-    matrix = sparse.csr_array((v, (i, j)), shape=(rows * (2 * n + 1), rows * width))
-    limit = np.concatenate([np.zeros((rows, n)), -weight, success[:, None]], axis=1)
-    cost = np.concatenate([1.0 - 2.0 * favor, np.zeros((rows, 2))], axis=1)
-    upper = np.concatenate([weight, np.ones((rows, 2))], axis=1)
-    found = linprog(
-        cost.ravel(),
-        A_ub=matrix,
-        b_ub=limit.ravel(),
-        bounds=np.stack([np.zeros(upper.size), upper.ravel()], axis=1),
-        method="highs-ds",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )
-    assert found.status == 0
-    x = found.x.reshape(rows, width)[:, :n]
-    return (weight * favor + x * (1.0 - 2.0 * favor)).sum(axis=1)
+    most = np.asarray(success)[..., None]
+    splits = np.concatenate([0 * most, most, weight, most - weight], axis=-1).clip(0, most)[..., None]
+    weight, favor = weight[..., None, :], favor[..., None, :]
+    kept, left = np.minimum(weight, splits), np.maximum(weight - (most[..., None] - splits), 0)
+    mass = np.where(favor > 0.5, kept, left)
+    return np.asarray((weight * favor + mass * (1 - 2 * favor)).sum(axis=-1).min(axis=-1))
 
 
 def at_adversary_error(front: Frontier, wanted: Array) -> Array:
@@ -82,7 +57,7 @@ def at_adversary_error(front: Frontier, wanted: Array) -> Array:
 
 
 @pytest.mark.parametrize("place", ["saturated", "anywhere"])
-def test_closed_form_equals_one_program_for_all(place: str) -> None:
+def test_the_closed_form_is_the_best_of_all_caps(place: str) -> None:
     rng = np.random.default_rng(7)
     total = 0
     for belief in batches(2024, BELIEFS):
@@ -90,7 +65,7 @@ def test_closed_form_equals_one_program_for_all(place: str) -> None:
         top = belief.weight.max(axis=1)
         success = top if place == "saturated" else rng.uniform(top, 1.0)
         wanted = np.minimum(1.0 - success, front.adversary_error[:, -1])
-        least = least_errors(belief, success)
+        least = least_errors(belief.weight, belief.favor, success)
         np.testing.assert_allclose(at_adversary_error(front, wanted), least, rtol=0, atol=1e-9)
         by_privacy = front.policy(adversary_error=wanted)
         np.testing.assert_allclose(by_privacy.conference_error(belief), least, rtol=0, atol=1e-9)
@@ -383,23 +358,6 @@ def test_equal_caps_go_down_together_until_one_meets_its_next_weight(
         assert mass[1] == pytest.approx(caps[1])
 
 
-def least_error(weight: list[Fraction], favor: list[Fraction], success: Fraction) -> Fraction:
-    """The least conference error at a success, exactly: the error is convex and piecewise linear in how the
-    success is split between the two caps, so one of the splits where a cap meets a weight is best."""
-    splits = {Fraction(0), success, *weight, *(success - w for w in weight)}
-    found = []
-    for accepting in splits:
-        rejecting = success - accepting
-        if min(accepting, rejecting) >= 0:
-            error = Fraction(0)
-            for w, f in zip(weight, favor, strict=True):
-                most, least = min(w, accepting), max(Fraction(0), w - rejecting)
-                mass = most if f > Fraction(1, 2) else least
-                error += w * f + mass * (1 - 2 * f)
-            found.append(error)
-    return min(found)
-
-
 def small_beliefs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Two to six secrets of a few 64ths, so that weights tie, vanish and add up exactly; favors of 1/2, equal
     prices and certain ones among them."""
@@ -411,8 +369,8 @@ def small_beliefs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         yield weight, rng.integers(0, 9, secrets) / 8
 
 
-def exactly(numbers: np.ndarray) -> list[Fraction]:
-    return [Fraction(float(number)) for number in numbers]
+def exactly(numbers: Array | float) -> Array:
+    return np.asarray(np.vectorize(Fraction, otypes=[object])(numbers))
 
 
 def test_every_vertex_and_the_way_between_is_the_best_of_all_caps() -> None:
@@ -421,9 +379,7 @@ def test_every_vertex_and_the_way_between_is_the_best_of_all_caps() -> None:
         conference, adversary, bought = frontier_vertices(weight, favor)
         assert conference.shape == adversary.shape == bought.shape == (weight.size + 1,)
         w, f = exactly(weight), exactly(favor)
-        assert conference[0] == pytest.approx(
-            float(sum(a * min(b, 1 - b) for a, b in zip(w, f, strict=True)))
-        )
+        assert conference[0] == pytest.approx(float((w * np.minimum(f, 1 - f)).sum()))
         assert adversary[-1] == pytest.approx(1 - float(max(w)))
         assert adversary - adversary[0] == pytest.approx(bought, abs=1e-15)
         for share in (0.0, 0.3):
@@ -432,7 +388,7 @@ def test_every_vertex_and_the_way_between_is_the_best_of_all_caps() -> None:
                 adversary[:-1] + share * np.diff(adversary),
                 strict=True,
             ):
-                least = least_error(w, f, 1 - Fraction(float(missed)))
+                least = least_errors(w, f, 1 - exactly(missed))
                 assert error == pytest.approx(float(least), abs=1e-14)
 
 
@@ -447,7 +403,8 @@ def test_the_policy_after_a_purchase_reaches_what_the_vertices_say() -> None:
             assert success <= 1 - adversary[0] - spent + 1e-14
             error = float((weight * (accept * (1 - favor) + (1 - accept) * favor)).sum())
             w, f = exactly(weight), exactly(favor)
-            least = least_error(w, f, max(1 - Fraction(float(adversary[0])) - Fraction(float(spent)), max(w)))
+            allowed = np.maximum(1 - exactly(adversary[0]) - exactly(spent), w.max())
+            least = least_errors(w, f, allowed)
             assert error == pytest.approx(float(least), abs=1e-14)
 
 
