@@ -39,7 +39,7 @@ from blindcal.posterior.paper import PaperCase, paper_nodes
 from blindcal.posterior.tuple_weights import _row_likelihoods, acceptance_evidence
 from blindcal.reviews import Reviews
 from blindcal.verification import checks_of, refuse_failed
-from listed_tuples import Enumerator, promises, solvable
+from listed_tuples import ROUNDING, keeps, solvable
 from random_cases import GUARANTEES, crowded, odd_cases, random_case, row_of
 from sizes import count
 from small_conferences import drawn
@@ -74,10 +74,9 @@ def protected_plan(listed: PaperCase, guarantee: Guarantee) -> PaperPlan:
     solved = accept_program(case, guarantee).solve()
     plan = plan_paper(case.belief, solved.accept, True, guarantee, sample=case.sample)
     assert keeps_guarantee(case.belief, plan.policy, guarantee)
-    adversary = Enumerator(listed, case.layout.expected(plan.policy.accept, listed.tuples))
-    kept = promises(adversary, guarantee)
-    assert all(kept.values()), (guarantee, kept)
-    assert float(plan.claim.success) == pytest.approx(adversary.success(), abs=1e-9)
+    accept = case.layout.expected(plan.policy.accept, listed.tuples)
+    adversary = keeps(guarantee, listed.belief, accept, ROUNDING)
+    assert float(plan.claim.named) == pytest.approx(adversary.success, abs=1e-9)
     return plan
 
 
