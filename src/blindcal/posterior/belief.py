@@ -144,7 +144,6 @@ def unchecked_belief(
 # Two qualities whose difference is this small, relative to their size, are tied: scores that should tie are
 # themselves rounded, and some twenty roundings follow. No favor moves by more than rounding might move it.
 _TIE = 64.0 * np.finfo(np.float64).eps
-_ROWS = 1 << 15
 
 
 def pair_belief(reviewers: tuple[Reviewer, Reviewer], scores: ArrayLike, prior: ArrayLike = 0.5) -> Belief:
@@ -191,8 +190,6 @@ def pair_belief(reviewers: tuple[Reviewer, Reviewer], scores: ArrayLike, prior: 
         raise InputError(f"{found} must broadcast") from None
     log_odds = np.log(p) - np.log1p(-p)
     if known_affine(first) and known_affine(second):
-        if first.shape == second.shape == log_odds.shape == ():
-            return _same_pair(first, second, s, log_odds)
         return _affine_pair(first, second, s, log_odds, shape)
     weight = _pair_weights(np.broadcast_to(_log_ratio(first, second, s) + log_odds, shape))
     favor = np.empty_like(weight)
@@ -219,17 +216,6 @@ def _log_ratio(first: Reviewer, second: Reviewer, s: Array) -> Array:
         found = ", ".join(map(number_text, bad))
         raise InputError(f"scores must have a positive, finite density under some assignment, found {found}")
     return ratio
-
-
-def _same_pair(first: Affine, second: Affine, s: Array, log_odds: Array) -> Belief:
-    """Any number of scores of one pair, as many at a time as stay in a processor's cache."""
-    weight, favor = np.empty(s.shape), np.empty(s.shape)
-    rows = [part.reshape(-1, 2) for part in (s, weight, favor)]
-    for start in range(0, len(rows[0]), _ROWS):
-        scores, w, f = (part[start : start + _ROWS] for part in rows)
-        belief = _affine_pair(first, second, scores, log_odds, scores.shape[:1])
-        w[:], f[:] = belief.weight, belief.favor
-    return unchecked_belief(weight, favor)
 
 
 def _affine_pair(first: Affine, second: Affine, s: Array, log_odds: Array, shape: tuple[int, ...]) -> Belief:
