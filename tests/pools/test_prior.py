@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, permutations
-from math import perm, prod
+from math import perm
 
 import numpy as np
 import pytest
@@ -40,15 +40,6 @@ def test_inclusion_probabilities_are_the_asked_ones():
         tuples, weight = _prior_by_enumeration(chances, reviews)
         for j, chance in enumerate(chances):
             assert weight[(tuples == j).any(axis=1)].sum() == pytest.approx(chance, abs=1e-12)
-
-
-def test_plain_products_of_the_chances_would_miss_them():
-    tuples, weight = _prior_by_enumeration((1.0, 0.5, 0.5), 2)
-    realized_chances = [weight[(tuples == j).any(axis=1)].sum() for j in range(3)]
-    np.testing.assert_allclose(realized_chances, [1.0, 0.5, 0.5], atol=1e-15)
-    naive = np.array([prod((1.0, 0.5, 0.5)[j] for j in chosen) for chosen in tuples])
-    naive /= naive.sum()
-    assert naive[(tuples == 0).any(axis=1)].sum() == pytest.approx(0.8)
 
 
 def test_prior_has_the_greatest_entropy_with_these_chances():

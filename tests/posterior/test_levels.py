@@ -118,22 +118,6 @@ def test_neither_names_nor_the_order_of_rows_enter_the_evidence() -> None:
         assert corrected(mixed, model, areas) == corrected(reviews, model, areas)
 
 
-def test_who_wrote_what_shapes_no_belief() -> None:
-    for seed in range(count(20, 200)):
-        reviews, areas = conference(seed)
-        rng = np.random.default_rng(seed)
-        columns = reviews.columns()
-        everyone = [f"z{i}" for i in range(int(rng.integers(4, 20)))]
-        other = np.concatenate(
-            [rng.permutation(everyone)[:k] for k in np.bincount(reviews.paper)]  # merged, split, permuted
-        ).tolist()
-        permuted = Reviews.from_table({**columns, "reviewer": other})
-        model = model_of(reviews, areas)
-        assert level_cases(permuted, model_of(permuted, areas), areas, areas) == level_cases(
-            reviews, model, areas, areas
-        )
-
-
 # --- Beliefs.
 
 

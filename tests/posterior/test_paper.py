@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import permutations
 
 import numpy as np
 import pytest
@@ -20,14 +19,6 @@ def case_of(scores: tuple[float, ...], names: str, **more: object) -> PaperCase:
     rows = tuple(row_of(1.0 + 0.1 * index, 0.2 * index, 0.5) for index in range(len(names)))
     chance = (len(scores) / len(names),) * len(names)
     return PaperCase("p", scores, tuple(names), chance, rows, 0.3, **more)
-
-
-def test_every_ordered_tuple_of_candidates_is_listed_once() -> None:
-    case = case_of((1.0, 2.0), "abcd")
-    assert sorted(map(tuple, case.tuples.tolist())) == sorted(permutations(range(4), 2))
-    outside = replace(case, candidates=("*", "a", "b", "c"))
-    twice = [row for row in outside.tuples.tolist() if row[0] == row[1]]
-    assert twice == [[0, 0]]
 
 
 @pytest.mark.parametrize("names", ["abcd", "*abc"])

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
-from itertools import permutations
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
 from scipy.stats import norm
 
 from blindcal.errors import InputError
-from blindcal.pools.prior import log_odds
 from blindcal.posterior.large_pools import STEPS
-from blindcal.posterior.paper import PaperCase, paper_nodes
-from blindcal.posterior.tuple_sums import QuadratureNodes, TupleSums, quadrature_nodes
+from blindcal.posterior.paper import paper_nodes
+from blindcal.posterior.tuple_sums import TupleSums, quadrature_nodes
 from random_cases import crowded, odd_cases, random_case
-from sizes import count
 
 
 def test_sums_over_all_tuples_agree_with_enumeration():
@@ -56,44 +51,10 @@ def test_steps_may_be_counted_from_the_fewest():
             np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 
 
-# --- The quadrature of large pools: against adaptive integration, and against what is in closed form.
+# --- The quadrature of large pools.
 
 
-def one_tuple(nodes: QuadratureNodes, who: tuple[int, ...]) -> tuple[float, float]:
-    """The mass of one tuple, all of it and the part above the bar."""
-    product = np.prod([nodes.likelihood[slot, candidate] for slot, candidate in enumerate(who)], axis=0)
-    return float(product @ nodes.mass), float(product @ (nodes.mass * nodes.above))
-
-
-def density(case: PaperCase, log_factor: float, who: tuple[int, ...], quality: float) -> float:
-    """What is integrated over the quality for one tuple."""
-    each = case.reviewers.log_likelihood(np.array(case.scores)[:, None], quality)
-    log = sum(each[slot, candidate] for slot, candidate in enumerate(who))
-    return float(np.exp(log + log_factor - 0.5 * quality**2))
-
-
-def test_masses_of_tuples_are_those_of_adaptive_integration() -> None:
-    rng = np.random.default_rng(71)
-    for number in range(count(6, 60)):
-        case = random_case(rng, 4, 2)
-        if number % 2:
-            case = replace(case, parameters=tuple((*row[:3], 0.2, 0.3, 0.5, 0.1) for row in case.parameters))
-        nodes, scale = quadrature_nodes(case)
-        odds = np.array(log_odds(case.inclusion, 2))
-        for who in permutations(range(4), 2):
-            integrand = partial(density, case, float(odds[list(who)].sum()) - scale, who)
-            options = {"epsabs": 0.0, "epsrel": 1e-11, "limit": 400}
-            low, high = (
-                sum(quad(integrand, *ends, **options)[0] for ends in parts)
-                for parts in (((-12, -3), (-3, case.bar)), ((case.bar, 3), (3, 12)))
-            )
-            # The scale holds the distance of the nodes.
-            found, above = one_tuple(nodes, who)
-            assert found == pytest.approx((low + high), rel=1e-9)
-            assert above == pytest.approx(high, rel=1e-7, abs=1e-9 * found)
-
-
-def test_the_part_above_the_bar_is_that_of_a_normal_distribution() -> None:
+def test_evidence_and_the_part_above_the_bar_are_those_of_a_normal_distribution() -> None:
     """The sharpest posterior that the nodes are made for, wherever the bar lies."""
     case = replace(random_case(np.random.default_rng(72), 1, 1), inclusion=(1.0,))
     slope, offset, noise = case.parameters[0][:3]
@@ -101,8 +62,12 @@ def test_the_part_above_the_bar_is_that_of_a_normal_distribution() -> None:
         precision = 1.0 + slope**2 / noise**2
         mean = slope * (case.scores[0] - offset) / noise**2 / precision
         bar = float(mean + away / np.sqrt(precision))
-        found, above = one_tuple(quadrature_nodes(replace(case, bar=bar))[0], (0,))
-        assert above / found == pytest.approx(norm.sf(away), abs=1e-8)
+        nodes, scale = quadrature_nodes(replace(case, bar=bar))
+        mass = nodes.likelihood[0, 0] * nodes.mass
+        assert mass @ nodes.above / mass.sum() == pytest.approx(norm.sf(away), abs=1e-8)
+        log_density = norm.logpdf(case.scores[0], offset, np.hypot(slope, noise))
+        # The prior's own constant is left out.
+        assert np.log(mass.sum()) + scale == pytest.approx(log_density + 0.5 * np.log(2.0 * np.pi), abs=1e-9)
 
 
 def test_reviews_too_sharp_to_integrate_are_refused() -> None:

@@ -15,11 +15,9 @@ from blindcal.reviewers.quadrature import (
     log_evidence,
     log_integral,
     log_joint,
-    mean_of,
     panel_ends,
     panel_nodes,
     probability_greater,
-    tail_probability,
 )
 
 KINDS = {
@@ -59,28 +57,6 @@ def test_any_noise_and_any_score_has_the_gaussian_evidence(noise: float, score: 
     )
 
 
-def gaussians(*parts: tuple[float, float]) -> tuple[list[np.ndarray], np.ndarray]:
-    """Log densities at the nodes of one row of uneven panels, up to constants that must not matter."""
-    ends = np.unique([*np.linspace(-12.0, 12.0, 49), *np.linspace(-1.0, 2.0, 14)])[None]
-    t, _ = panel_nodes(ends)
-    return [norm.logpdf(t, mean, spread) + 700.0 * mean for mean, spread in parts], ends
-
-
-@pytest.mark.parametrize(
-    ("one", "two"), [((0.3, 1.0), (-0.2, 0.5)), ((1.0, 0.7), (1.0, 0.7)), ((-3.0, 0.4), (3.0, 0.4))]
-)
-def test_the_chance_to_be_greater_is_that_of_a_difference_of_gaussians(
-    one: tuple[float, float], two: tuple[float, float]
-) -> None:
-    """And the two chances add up to 1 to rounding, which Lagrange's polynomials owe to each other."""
-    (p, q), ends = gaussians(one, two)
-    exact = norm.cdf((one[0] - two[0]) / np.hypot(one[1], two[1]))
-    assert float(probability_greater(p, q, ends)[0]) == pytest.approx(exact, abs=1e-13)
-    assert float(probability_greater(p, q, ends)[0] + probability_greater(q, p, ends)[0]) == pytest.approx(
-        1, abs=1e-15
-    )
-
-
 def test_chances_add_up_where_panels_resolve_nothing() -> None:
     """Rough densities on uneven panels, not integrated at all well: their chances are still a pair."""
     rng = np.random.default_rng(61)
@@ -90,15 +66,6 @@ def test_chances_add_up_where_panels_resolve_nothing() -> None:
         np.ones(50), abs=1e-14
     )
     assert probability_greater(p, p, ends) == pytest.approx(np.full(50, 0.5), abs=1e-14)
-
-
-def test_tail_and_mean_are_those_of_the_gaussian() -> None:
-    (p,), ends = gaussians((0.3, 0.8))
-    t, weight = panel_nodes(ends)
-    for threshold in (-2.0, 0.0, 0.5, 4.0):
-        found = tail_probability(p, ends, np.array([threshold]))
-        assert float(found[0]) == pytest.approx(norm.sf(threshold, 0.3, 0.8), abs=1e-14)
-    assert float(mean_of(t, p, weight)[0]) == pytest.approx(0.3, abs=1e-13)
 
 
 def test_the_peak_is_taken_out_before_anything_overflows() -> None:
