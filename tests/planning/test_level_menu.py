@@ -75,6 +75,18 @@ def test_a_looser_limit_never_gains_less_as_stated() -> None:
     assert menu.choice(Guarantee("odds")).lots > menu.choice(Guarantee("odds", epsilon=1.0)).lots
 
 
+def test_papers_that_tie_by_mean_score_are_not_decided_otherwise() -> None:
+    """As reports count them: six papers tie for two places, and the scores alone reject all six."""
+    papers = np.repeat([f"p{number:02d}" for number in range(20)], 2)
+    scores = [1, 2, 2, 3] * 5 + [3] * 4 + [4] * 12 + [5] * 4
+    table = {"paper": papers, "reviewer": [f"r{place % 7}" for place in range(40)], "score": scores}
+    prepared = read_inputs(table).prepared(accept_rate=0.2, people=7, strictness_share=0.25)[0]
+    assert prepared.raw_accept == pytest.approx([0.0] * 12 + [1 / 3] * 6 + [1.0] * 2)
+    accepted = [case.favor > 0.5 for case in prepared.graded]
+    otherwise = sum(accepted[:12]) + 2 - sum(accepted[18:])
+    assert level_menu(prepared, [PUBLIC]).choices[0].changed == otherwise
+
+
 def test_the_frame_has_a_row_for_each_guarantee_and_share() -> None:
     pytest.importorskip("pandas")
     frame = level_menu(conference()).to_frame()

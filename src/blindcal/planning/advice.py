@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
+from blindcal.checks import Array
 from blindcal.planning.ranking_and_wait_list import ACCEPT, REJECT
 
 TIE = "tie"
@@ -33,6 +36,15 @@ def by_means(share: float) -> str:
     ('accept', 'reject', 'tie')
     """
     return {1.0: ACCEPT, 0.0: REJECT}.get(share, TIE)
+
+
+def decided_by_means(shares: Array) -> Array:
+    """1 where mean scores, which accept these shares of papers, decide something, 0 at a tie.
+
+    >>> decided_by_means(np.array([1.0, 0.0, 0.5]))
+    array([1., 1., 0.])
+    """
+    return np.asarray((shares == 0.0) | (shares == 1.0), dtype=float)
 
 
 def advice(decision: str, by_means: str) -> str:

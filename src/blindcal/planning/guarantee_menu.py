@@ -32,6 +32,7 @@ import numpy as np
 from blindcal.checks import Array
 from blindcal.compute.parallel import Progress, Workers, no_progress, parallel_map
 from blindcal.io.tables import data_frame
+from blindcal.planning.advice import decided_by_means
 from blindcal.planning.expected_errors import (
     fully_calibrated_error,
     fully_calibrated_success,
@@ -76,7 +77,7 @@ class Choice:
     gain: float  # expected number of wrong decisions that it avoids, compared with mean scores
     kept: float  # its share of what full calibration would gain
     added: float  # by how much decisions raise the chance of naming a reviewer, mean over reviews
-    changed: float  # expected number of papers decided otherwise than by mean scores
+    changed: float  # expected number of papers decided otherwise than by mean scores, ties aside
     wrong_se: float = 0.0  # standard error of `wrong`
     gain_se: float = 0.0  # standard error of `gain`
     kept_se: float = 0.0  # standard error of `kept`
@@ -372,6 +373,7 @@ def _estimated(
     sample = _Sample(rough, drawn, every)
     of = {one.name: np.array([getattr(paper, one.name) for paper in solved]) for one in fields(_SolvedPaper)}
     raw, full = _one_of_two(raw_accept, of["right"]), of["full"]
+    decided = decided_by_means(raw_accept)
     before, number = of["scores_only"], of["reviews"]
     share = sample.weight / sample.weight.sum()
     reviews, scores_only = every * float(share @ number), float(share @ before / (share @ number))
@@ -389,7 +391,7 @@ def _estimated(
                 gain,
                 kept,
                 added / reviews,
-                sample.total(_one_of_two(raw_accept, of["accepted"][:, index]))[0],
+                sample.total(decided * _one_of_two(raw_accept, of["accepted"][:, index]))[0],
                 wrong_se,
                 gain_se,
                 kept_se=sample.total(saved - kept * (raw - full))[1] / most if most > 0.0 else 0.0,

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from blindcal.io.tables import data_frame
+from blindcal.planning.advice import decided_by_means
 from blindcal.planning.guarantee_menu import with_chosen
 from blindcal.planning.remarks import input_remarks
 from blindcal.planning.request import Request
@@ -37,7 +38,7 @@ class LevelChoice:
     # Expected number of wrong decisions avoided, compared with mean scores, for each of `SHARES`
     gains: tuple[float, ...]
     lots: int  # number of papers that a random draw decides
-    changed: float  # expected number of papers decided otherwise than by mean scores
+    changed: float  # expected number of papers decided otherwise than by mean scores, ties aside
 
     @property
     def gain(self) -> tuple[float, float]:
@@ -103,7 +104,8 @@ def level_menu(conference: Conference, guarantees: Sequence[Guarantee] = LEVEL_M
         gains = tuple(before - after for before, after in zip(wrong_raw, wrong, strict=True))
         chance = policy.accept
         lots = int(((chance > 0.0) & (chance < 1.0)).any(axis=1).sum())
-        changed = float((stated.weight * (by_mean * (1.0 - chance) + (1.0 - by_mean) * chance)).sum())
+        moved = by_mean * (1.0 - chance) + (1.0 - by_mean) * chance
+        changed = float((stated.weight * decided_by_means(by_mean) * moved).sum())
         choices.append(LevelChoice(guarantee, gains, lots, changed))
     return LevelMenu(tuple(choices), tuple(wrong_raw), len(cases))
 
