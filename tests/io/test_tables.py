@@ -37,29 +37,18 @@ HERE = Path(__file__).parents[1]
 FIXTURES = sorted((HERE / "data" / "vectors" / "reviews").glob("*.csv"))
 
 
-def test_there_are_twenty_families_of_bad_files() -> None:
-    assert len(FAMILIES) >= 20
-
-
 @pytest.mark.parametrize("name", FAMILIES)
 def test_bad_files_are_refused_at_the_place_of_the_fault(name: str, tmp_path: Path) -> None:
+    """One fault in tables that are made or stored, in any spelling that a good one may have."""
     rng = Random(crc32(name.encode()))
     for _ in range(20):
         assert_refused(FAMILIES[name](good_rows(rng), rng), tmp_path)
-
-
-@pytest.mark.parametrize("fixture", FIXTURES, ids=lambda path: path.stem)
-def test_mutations_of_good_fixtures_are_refused_at_the_place_of_the_fault(
-    fixture: Path, tmp_path: Path
-) -> None:
-    Reviews.read(fixture)
-    text = fixture.read_bytes().decode("utf-8-sig").rstrip()
-    text = text if "\n" in text else text.replace("\r", "\n")
-    for name, family in FAMILIES.items():
-        rng = Random(crc32(f"{fixture.stem} {name}".encode()))
+    for fixture in FIXTURES:
+        text = fixture.read_bytes().decode("utf-8-sig").rstrip()
+        text = text if "\n" in text else text.replace("\r", "\n")
         for _ in range(3):
             rows = list(csv.reader(io.StringIO(text, newline="")))
-            assert_refused(family(rows, rng), tmp_path)
+            assert_refused(FAMILIES[name](rows, rng), tmp_path)
 
 
 def assert_refused(bad: Bad, folder: Path) -> None:
@@ -78,6 +67,7 @@ def assert_refused(bad: Bad, folder: Path) -> None:
 @pytest.mark.parametrize("fixture", FIXTURES, ids=lambda path: path.stem)
 def test_any_change_of_bytes_is_read_or_refused_with_a_place(fixture: Path, tmp_path: Path) -> None:
     data, path = fixture.read_bytes(), tmp_path / "reviews.csv"
+    assert len(Reviews.read(fixture)) > 0
     rng = Random(crc32(data))
     refusals: list[InputError] = []
     for _ in range(count(300, 20_000)):

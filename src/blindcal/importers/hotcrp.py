@@ -222,13 +222,11 @@ def _shows_decisions(table: HeadedTable) -> bool:
 
 def _papers_and_reviews(value: object) -> list[tuple[Item, Item]]:
     """Each review and the paper it belongs to (the review itself where there is no more about it)."""
-    items, pairs = json_pages(value), []
-    for item in items:
-        own = [item] if {"pid", "reviews"} <= item.keys() else []
-        for paper in json_objects(item.get("papers")) or own:
-            pairs += [({**paper, "reviews": None}, review) for review in json_objects(paper.get("reviews"))]
-        if "papers" not in item and "pid" not in item:
-            pairs += [(review, review) for review in json_objects(item.get("reviews"))]
+    items, pairs = json_pages(value), list[tuple[Item, Item]]()
+    for paper in _json_papers(value):
+        pairs += [({**paper, "reviews": None}, review) for review in json_objects(paper.get("reviews"))]
+    alone = [item for item in items if item.keys().isdisjoint(("papers", "pid"))]
+    pairs += [(review, review) for item in alone for review in json_objects(item.get("reviews"))]
     if not pairs and any(item.get("object") == "review" or {"pid", "rid"} <= item.keys() for item in items):
         pairs = [(item, item) for item in items]
     return pairs if any("pid" in paper or "pid" in review for paper, review in pairs) else []
@@ -306,9 +304,11 @@ def read_conflicts(opened: OpenedExport) -> list[tuple[str, str]] | None:
 
 
 def _json_papers(value: object) -> list[Item]:
-    items = json_pages(value)
-    listed = [paper for item in items for paper in json_objects(item.get("papers"))]
-    return listed or [item for item in items if {"pid", "reviews"} <= item.keys()]
+    """The papers that a page lists, or that it is itself."""
+    papers = list[Item]()
+    for item in json_pages(value):
+        papers += json_objects(item.get("papers")) or [item] * ({"pid", "reviews"} <= item.keys())
+    return papers
 
 
 def _json_conflicts(papers: Sequence[Item]) -> Iterator[tuple[str, str]]:
