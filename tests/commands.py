@@ -6,6 +6,7 @@ import contextlib
 import io
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 from blindcal.cli import run
@@ -39,6 +40,18 @@ def refusal(*arguments: str, code: int = 2) -> str:
     said = call(*arguments)
     assert said.code == code, said
     return said.err
+
+
+def last(text: str) -> str:
+    """The last line of what a command printed."""
+    return text.rstrip("\n").split("\n")[-1]
+
+
+def edit(old: str, new: str, file: str = "icx/conference.toml") -> None:
+    """Write something else where this stands in the folder's settings, once."""
+    text = Path(file).read_text(encoding="utf-8")
+    assert old in text
+    Path(file).write_text(text.replace(old, new, 1), encoding="utf-8")
 
 
 def plain(text: str) -> str:

@@ -14,7 +14,7 @@ pytest.importorskip("typer")
 
 import blindcal as bc
 from blindcal.cli import run
-from commands import refusal, succeed
+from commands import edit, refusal, succeed
 
 pytestmark = pytest.mark.edge
 
@@ -135,15 +135,15 @@ def test_one_paper_under_two_ids_is_noted(words: list[str], reviews: Path, place
 def test_a_folder_is_calibrated_with_what_it_knows(method: str, reviews: Path, place: Path) -> None:
     people = "".join(f"r{number},1,5,0.5\n" for number in range(8))
     Path("known.csv").write_text(f"reviewer,slope,offset,noise\n{people}")
-    assert run(["new", "icx", "--better", "low"]) == 0
-    assert run(["import", "icx", str(reviews), "known.csv"]) == 0
-    assert run(["calibrate", "icx", "--method", method, "--out", "a.csv"]) == 0
+    succeed("new", "icx", "--better", "low")
+    succeed("import", "icx", str(reviews), "known.csv")
+    succeed("calibrate", "icx", "--method", method, "--out", "a.csv")
     more = ["--reviewers", "known.csv"] if method == "posterior" else []
     words = ["--method", method, "--better", "low", *more, "--out", "b.csv"]
-    assert run(["calibrate", str(reviews), *words]) == 0
+    succeed("calibrate", str(reviews), *words)
     assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
     if method == "raw":
-        assert run(["calibrate", "icx", "--better", "high", "--method", "raw", "--out", "c.csv"]) == 0
+        succeed("calibrate", "icx", "--better", "high", "--method", "raw", "--out", "c.csv")
         assert Path("c.csv").read_bytes() != Path("a.csv").read_bytes(), "the command line wins"
 
 
@@ -155,12 +155,6 @@ def test_assess_prints_shares_and_a_verdict(reviews: Path) -> None:
     assert text.startswith("CONFIDENTIAL: ")
     assert "verdict: " in text
     assert "offset" in text
-    report = json.loads(succeed("assess", str(reviews), "--json", "--accept-rate", "0.3").out)
-    assert set(report["shares"]) == {"quality", "offset", "slope", "residual"}
-    assert set(report["wrong"]) == {"raw", "hierarchical", "known"}
-    assert report["accept_rate"] == 0.3
-    assert report["warning"].startswith("CONFIDENTIAL: ")
-    assert report["verdict"] in ("worth it", "worth it with history", "not worth it", "unclear")
 
 
 def test_assess_refuses_single_reviews(tmp_path: Path) -> None:
@@ -175,22 +169,19 @@ def test_a_gain_in_percent_is_refused_with_what_was_meant(reviews: Path) -> None
     )
 
 
-def test_a_folder_is_assessed_with_its_share_and_without_withdrawn_papers(
-    reviews: Path, place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["new", "icx", "--accept", "30%"]) == 0
+def test_a_folder_is_assessed_with_its_share_and_without_withdrawn_papers(reviews: Path, place: Path) -> None:
+    succeed("new", "icx", "--accept", "30%")
     assert "icx has no reviews yet: `blindcal import icx FILE` brings them" in refusal("assess", "icx")
-    assert run(["import", "icx", str(reviews)]) == 0
-    settings = place / "icx" / "conference.toml"
-    text = settings.read_text().replace("[withdrawn]\n", '[withdrawn]\np01 = "by its authors"\n')
+    succeed("import", "icx", str(reviews))
+    edit("[withdrawn]\n", '[withdrawn]\np01 = "by its authors"\n')
     # By this year's evidence only the range from public information is given.
-    settings.write_text(f'source = "past"\n{text}')
+    edit("\nreviews =", '\nsource = "past"\nreviews =')
     kept = [line for line in reviews.read_text().splitlines() if not line.startswith("p01,")]
     (place / "kept.csv").write_text("\n".join(kept) + "\n")
-    capsys.readouterr()
-    printed = []
-    for words in (["icx"], ["kept.csv", "--accept-rate", "0.3"]):
-        assert run(["assess", *words, "--json"]) == 0
-        printed.append(json.loads(capsys.readouterr().out))
-    assert printed[0]["accept_rate"] == 0.3
-    assert printed[0] == printed[1]
+    report = json.loads(succeed("assess", "icx", "--json").out)
+    assert report == json.loads(succeed("assess", "kept.csv", "--accept-rate", "0.3", "--json").out)
+    assert report["accept_rate"] == 0.3
+    assert set(report["shares"]) == {"quality", "offset", "slope", "residual"}
+    assert set(report["wrong"]) == {"raw", "hierarchical", "known"}
+    assert report["warning"].startswith("CONFIDENTIAL: ")
+    assert report["verdict"] in ("worth it", "worth it with history", "not worth it", "unclear")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 from types import ModuleType
 
@@ -22,8 +23,8 @@ from blindcal.cli.fit import check_picture
 from blindcal.errors import InputError
 from blindcal.project import read_folder
 from blindcal.reviews import Reviews
-from commands import call, refusal, succeed
-from small_pasts import lenient_years, tiny_reviews, turned
+from commands import call, edit, refusal, succeed
+from small_pasts import lenient_years, short_fits, tiny_reviews, turned
 
 pytestmark = pytest.mark.edge
 
@@ -34,21 +35,33 @@ SETTINGS = Path("icx/conference.toml")
 PLAN = ("plan", "icx", "--guarantee", "public", "--guarantee", "steady")
 
 
-@pytest.fixture
-def files(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two past years and the reviews of this one; of a plan, what is tested needs the first estimate only."""
-    monkeypatch.setattr("blindcal.cli.plan.A_MINUTE", 0.0)
+@pytest.fixture(scope="module")
+def years(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two past years, the reviews of this one, the committee, and a folder that has them all."""
+    place = tmp_path_factory.mktemp("years")
     past = drawn_pasts(np.random.default_rng(4), 40, 3, grid=np.arange(1.0, 11.0)).reviews
-    for name, year in (("c0", "2023"), ("c1", "2024"), ("c2", "reviews")):
-        past.only(name).write(f"{year}.csv")
-    Path("committee.csv").write_text("reviewer\n" + "".join(f"r{i}\n" for i in range(45)))
+    with pytest.MonkeyPatch.context() as patch:
+        short_fits(patch, place)
+        for name, year in (("c0", "2023"), ("c1", "2024"), ("c2", "reviews")):
+            past.only(name).write(f"{year}.csv")
+        Path("committee.csv").write_text("reviewer\n" + "".join(f"r{i}\n" for i in range(45)))
+        make("reviews.csv", "committee.csv", past=("2023.csv", "2024.csv"))
+    return place
 
 
 @pytest.fixture
-def folder(files: None) -> Path:
-    """The same in a conference's folder."""
-    make("reviews.csv", "committee.csv", past=("2023.csv", "2024.csv"))
+def folder(years: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same, to be fitted; of a plan, what is tested needs the first estimate only."""
+    monkeypatch.setattr("blindcal.cli.plan.A_MINUTE", 0.0)
+    shutil.copytree(years, place, dirs_exist_ok=True)
     return Path("icx")
+
+
+@pytest.fixture
+def files(folder: Path) -> None:
+    """The same without the folder."""
+    shutil.rmtree(folder)
+    Path("icx.key").unlink()
 
 
 def make(*names: str, past: tuple[str, ...] = ()) -> None:
@@ -59,12 +72,6 @@ def make(*names: str, past: tuple[str, ...] = ()) -> None:
         succeed("import", "icx", name, "--as", "past")
     for fitted in TABLE.parent.glob(f"{TABLE.name}*"):
         fitted.unlink()
-
-
-def edit(old: str, new: str) -> None:
-    text = SETTINGS.read_text()
-    assert old in text
-    SETTINGS.write_text(text.replace(old, new, 1))
 
 
 def test_last_years_reviews_become_a_table_that_plan_takes(folder: Path) -> None:

@@ -24,7 +24,7 @@ from blindcal.project import create, read_folder
 from blindcal.project import imports as module
 from blindcal.project.imports import folder_reviews
 from chair_exports import PEOPLE, options, write_exports
-from commands import CANARY, call, refusal, succeed
+from commands import CANARY, call, edit, last, refusal, succeed
 from exports import BY_NAME, EXPORTS, Export, every_export, rows_of
 from small_bombs import BOMBS, MEMORY
 from small_conferences import everything
@@ -50,10 +50,6 @@ def imported(export: Export, *more: str) -> tuple[int, str, str]:
 
 def table(path: Path) -> list[dict[str, str]]:
     return rows_of(path.read_bytes())
-
-
-def last(out: str) -> str:
-    return out.rstrip("\n").split("\n")[-1]
 
 
 @pytest.mark.parametrize("export", EXPORTS, ids=[export.name for export in EXPORTS])
@@ -208,13 +204,10 @@ def test_a_bad_export_is_refused_with_its_places(folder: Path) -> None:
     assert everything(folder) == before
 
 
-@pytest.mark.parametrize("name", ["far.xlsx", "rows.csv.gz"])
-def test_a_small_file_that_would_take_gigabytes_is_refused(name: str, folder: Path) -> None:
-    Path(name).write_bytes(BOMBS[name][0]())
+def test_a_small_file_that_would_take_gigabytes_is_refused(folder: Path) -> None:
+    Path("far.xlsx").write_bytes(BOMBS["far.xlsx"][0]())
     before = everything(folder)
-    code, out, err = call("import", "icx", name)
-    assert (code, out) == (2, "")
-    assert re.search(f"{re.escape(name)}.*, row [0-9]+: {MEMORY}", err)
+    assert re.search(f"far.xlsx.*, row [0-9]+: {MEMORY}", refusal("import", "icx", "far.xlsx"))
     assert everything(folder) == before
 
 
@@ -248,6 +241,7 @@ def test_papers_that_the_export_calls_withdrawn_are_listed_or_kept(folder: Path)
     [
         ("reviews", "paper,reviewer,score\n1,a,3\n2,a,2\n"),
         ("committee", "first,last,email,roles\nAda,Byron,ada@example.edu,pc\n"),
+        ("committee", "#,person #,first name,last name,email,role\n1,9,Ada,Byron,ada@x.org,chair\n"),
         ("conflicts", "paper,conflict\n1,a\n"),
         ("conflicts", "paper,action,email\n1,conflict,idle@example.org\n"),
         ("pools", "paper,reviewer,probability\n1,a,0.5\n1,b,0.5\n"),
@@ -277,6 +271,10 @@ def test_what_is_not_clear_must_be_said(folder: Path) -> None:
     succeed("import", "icx", "r.csv")
     err = refusal("import", "icx", "r.csv")
     assert "r.csv holds reviews, and there are reviews of this year already. Give --as past if" in err
+    succeed("new", "two")
+    Path("s.csv").write_text(Path("r.csv").read_text())
+    err = refusal("import", "two", "r.csv", "s.csv")
+    assert err.startswith("blindcal: s.csv holds reviews, and there are reviews of this year already. ")
 
 
 LISTS = {
@@ -300,18 +298,6 @@ def test_a_list_is_called_what_it_is_also_if_there_are_reviews(what: str, filled
     assert what in err
     if "ids" in what:
         assert call("import", "icx", "list.csv", "--as", "committee")[0] == 2, "it says who reviewed"
-
-
-def test_what_easychair_calls_its_committee_is_one(folder: Path) -> None:
-    Path("pc.csv").write_text("#,person #,first name,last name,email,role\n1,9,Ada,Byron,ada@x.org,chair\n")
-    assert call("import", "icx", "pc.csv")[1].startswith("pc.csv: committee\n")
-
-
-def test_of_two_files_of_reviews_one_must_be_past(folder: Path) -> None:
-    for year in ("2026", "2027"):
-        Path(f"{year}.csv").write_text("paper,reviewer,score\n1,a,3\n2,a,2\n")
-    err = call("import", "icx", "2026.csv", "2027.csv")[2]
-    assert err.startswith("blindcal: 2027.csv holds reviews, and there are reviews of this year already. ")
 
 
 def test_past_years_are_put_in_order_and_say_what_they_lack(folder: Path) -> None:
@@ -500,7 +486,7 @@ def test_past_years_come_in_order_and_a_corrected_one_keeps_its_place(folder: Pa
 
 def test_a_correction_after_a_decision_keeps_the_earlier_file_and_the_decisions(published: Path) -> None:
     settings, reviews = published / "conference.toml", published / "inputs" / "reviews.csv"
-    settings.write_text(settings.read_text().replace("numbered = true", "numbered = true  # mine\n# my note"))
+    edit("numbered = true", "numbered = true  # mine\n# my note")
     before, kept = everything(published / "public"), reviews.read_bytes()
     export = Path("downloads/scores.csv").read_text().splitlines()
     export[1] = re.sub(
@@ -577,8 +563,7 @@ def test_a_dry_run_says_what_is_in_a_table_and_names_nobody(folder: Path, tmp_pa
     assert re.search(r"grid +1 2\n", out)
     assert last(out) == "nothing was written: run it without --dry-run"
     succeed("import", "icx", "r.csv")
-    settings = folder / "conference.toml"
-    settings.write_text(settings.read_text().replace('grid = "1..2"', "grid = [1, 2, 3]"))
+    edit('grid = "1..2"', "grid = [1, 2, 3]")
     report = json.loads(call("import", "icx", "--dry-run", "--json")[1])
     assert report["reviews"] == {
         "reviews": 6,
@@ -597,10 +582,7 @@ def test_a_dry_run_says_what_is_in_a_table_and_names_nobody(folder: Path, tmp_pa
 
 def test_a_withdrawn_paper_without_a_review_is_noted(folder: Path) -> None:
     Path("r.csv").write_text("paper,reviewer,score\nP1,a,1\nP2,a,2\nP3,b,2\n")
-    settings = folder / "conference.toml"
-    settings.write_text(
-        settings.read_text().replace("[withdrawn]\n", '[withdrawn]\nP1 = "x"\nnosuch = "y"\n')
-    )
+    edit("[withdrawn]\n", '[withdrawn]\nP1 = "x"\nnosuch = "y"\n')
     err = succeed("import", "icx", "r.csv").err
     assert "withdrawn: 'nosuch' has no review in r.csv" in " ".join(err.split())
     assert "P1" not in err
@@ -663,9 +645,8 @@ def test_every_step_says_the_next_one(folder: Path) -> None:
     assert (folder / "inputs" / "reviewers.csv").exists()
     told = last(call("import", "icx", "downloads/known.csv")[1])
     assert told == f"next: {setting}, then blindcal plan icx"
-    settings = folder / "conference.toml"
-    text = settings.read_text().replace("# accept-rate =", "accept-rate =").replace("# scores =", "scores =")
-    settings.write_text(text)
+    edit("# accept-rate =", "accept-rate =")
+    edit("# scores =", "scores =")
     assert last(call("import", "icx", "--dry-run")[1]) == "next: blindcal plan icx"
 
 
@@ -676,10 +657,6 @@ def test_every_step_says_the_next_one(folder: Path) -> None:
 def exports(place: Path) -> Path:
     """The downloads of a chair."""
     return write_exports(place / "downloads")
-
-
-def rows(path: Path) -> list[dict[str, str]]:
-    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
 
 
 @pytest.fixture(scope="module")
@@ -712,12 +689,12 @@ def test_three_commands_from_downloads_to_certified_decisions(
     assert {path.name for path in tmp_path.iterdir()} == {"downloads", "icx", "icx.key"}
     for path in (tmp_path / "icx").rglob("*"):
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
-    assert [row["reviewer"] for row in rows(Path("icx/inputs/committee.csv"))] == [
+    assert [row["reviewer"] for row in table(Path("icx/inputs/committee.csv"))] == [
         *PEOPLE,
         "idle@example.org",
     ]
-    assert rows(Path("icx/inputs/conflicts.csv")) == [{"paper": "1", "conflict": "idle@example.org"}]
-    assert len(rows(Path("icx/inputs/reviewers.csv"))) == 10, "everyone, and a row *"
+    assert table(Path("icx/inputs/conflicts.csv")) == [{"paper": "1", "conflict": "idle@example.org"}]
+    assert len(table(Path("icx/inputs/reviewers.csv"))) == 10, "everyone, and a row *"
     found = read_folder("icx")
     assert found.settings["grid"] == "1..5"
     assert found.settings["past"] == ("icx/inputs/past/2025.csv", "icx/inputs/past/2026.csv")
@@ -855,8 +832,7 @@ def test_a_calibration_and_a_key_can_be_given(exports: Path, tmp_path: Path) -> 
     assert facts["advice"] is None, "it is not said how many papers to accept"
     assert Path("icx/inputs/reviewers.csv").read_bytes() == (exports / "known.csv").read_bytes()
     refusal("decide", "icx")
-    settings = Path("icx/conference.toml")
-    settings.write_text(settings.read_text().replace("# accept-rate =", "accept-rate ="))
+    edit("# accept-rate =", "accept-rate =")
     succeed("decide", "icx")
     assert (tmp_path / "safe" / "own.key.sealed").exists()
 
@@ -885,7 +861,7 @@ def test_scores_in_letters_and_own_columns(exports: Path) -> None:
     assert not Path("icx").exists()
     words = ["--columns", "paper=item,reviewer=who,score=mark", "--best-first", "A,B,C"]
     succeed("new", "icx", "--reviews", "own.csv", "--scores", "public", *words)
-    assert [row["score"] for row in rows(Path("icx/inputs/reviews.csv"))] == ["3", "2", "1", "3"]
+    assert [row["score"] for row in table(Path("icx/inputs/reviews.csv"))] == ["3", "2", "1", "3"]
 
 
 def test_evidence_from_elsewhere_is_refused_with_its_places(folder: Path) -> None:
@@ -956,12 +932,7 @@ def test_evidence_from_elsewhere_decides_is_amended_and_verified(place: Path) ->
     assert "already decided" in call("decide", "icx")[1]
     succeed("verify", "icx")
     # The row of a paper that was withdrawn may stay.
-    text = (
-        Path("icx/conference.toml")
-        .read_text()
-        .replace("[withdrawn]\n", '[withdrawn]\n"5" = "by its authors"\n')
-    )
-    Path("icx/conference.toml").write_text(text)
+    edit("[withdrawn]\n", '[withdrawn]\n"5" = "by its authors"\n')
     succeed("decide", "icx", "--amend", "--reason", "withdrawn")
     succeed("verify", "icx")
 
@@ -1082,9 +1053,9 @@ def test_papers_that_the_export_calls_withdrawn_are_not_decided(withdrawn: list[
     reason = "withdrawn, as the export says"
     expected = {"4": reason, "9": "desk rejected, as the export says", "30": reason}
     assert read_folder("icx").withdrawn == expected
-    assert len({row["paper"] for row in rows(Path("icx/inputs/reviews.csv"))}) == 30
+    assert len({row["paper"] for row in table(Path("icx/inputs/reviews.csv"))}) == 30
     succeed("decide", "icx")
-    decided = {row["paper"] for row in rows(Path("icx/public/release-1/decisions.csv"))}
+    decided = {row["paper"] for row in table(Path("icx/public/release-1/decisions.csv"))}
     assert decided == {f"{paper}" for paper in range(1, 31)} - expected.keys()
 
 
@@ -1093,7 +1064,7 @@ def test_a_past_year_keeps_reviews_of_withdrawn_papers_but_no_metareviews(withdr
     given = ("--reviews", reviews, "--committee", people, "--past", "rqc.json", "--scores", "public")
     out = succeed("new", "icx", *given).out
     assert "past: rqc, 92 reviews; 1 metareview left out\n" in out
-    assert len({row["paper"] for row in rows(Path("icx/inputs/past/rqc.csv"))}) == 30
+    assert len({row["paper"] for row in table(Path("icx/inputs/past/rqc.csv"))}) == 30
     assert read_folder("icx").withdrawn == {}
 
 
@@ -1109,11 +1080,10 @@ def test_a_folder_is_made_before_reviews_are_in(exports: Path, tmp_path: Path) -
     assert not {"reviews", "grid", "scores"} & read_folder("icx").settings.keys()
     files = [str(exports / name) for name in ("scores.csv", "known.csv")]
     succeed("import", "icx", *files)
-    settings = Path("icx/conference.toml")
-    settings.write_text(settings.read_text().replace("# accept-rate =", "accept-rate ="))
+    edit("# accept-rate =", "accept-rate =")
     code, _, err = call("decide", "icx")
     assert (code, "must be public or confidential" in err) == (2, True), "scores have no default"
-    settings.write_text(settings.read_text().replace('# scores = "confidential"', 'scores = "public"'))
+    edit('# scores = "confidential"', 'scores = "public"')
     succeed("decide", "icx")
     certificate = json.loads(Path("icx/public/release-1/certificate.json").read_text())
     assert key.fingerprint in json.dumps(certificate)
@@ -1228,7 +1198,7 @@ def test_members_by_email_and_past_reviewers_by_name_are_one(easychair: None, tm
         in err
     )
     assert not any(word in out + err for name in MEMBERS for word in name.split() if len(word) > 2)
-    found = {(row["old"], row["new"]): (row["why"], row["taken"]) for row in rows(people)}
+    found = {(row["old"], row["new"]): (row["why"], row["taken"]) for row in table(people)}
     assert found == {
         ("Byron Ada", "u1@x.org"): ("same name", "yes"),
         ("Ada Byron", "u1@x.org"): ("same name", "yes"),
@@ -1249,14 +1219,14 @@ def test_members_by_email_and_past_reviewers_by_name_are_one(easychair: None, tm
 def test_what_is_left_open_is_settled_by_the_table_itself(easychair: None) -> None:
     succeed("new", "icx", *GIVEN, "--committee", "2027.zip", "--scores", "public")
     people = Path("icx/inputs/reviewers.csv.people.csv")
-    before = {row["reviewer"]: row["reviews"] for row in rows(Path("icx/inputs/reviewers.csv"))}
+    before = {row["reviewer"]: row["reviews"] for row in table(Path("icx/inputs/reviewers.csv"))}
     text = people.read_text()
     Path("mine.csv").write_text(
         text.replace("u5@x.org,same name,no", "u5@x.org,same name,yes").replace("initials,no", "initials,yes")
     )
     assert succeed("import", "icx", "mine.csv").out.splitlines()[0] == "mine.csv: same"
     assert "7 of 8 members found in past reviews" in succeed("fit", "icx").out
-    after = {row["reviewer"]: row["reviews"] for row in rows(Path("icx/inputs/reviewers.csv"))}
+    after = {row["reviewer"]: row["reviews"] for row in table(Path("icx/inputs/reviewers.csv"))}
     assert int(before["u5@x.org"]) == 0 < int(after["u5@x.org"])
     assert int(after["u7@x.org"]) > int(before["u7@x.org"])
     assert after["u4@x.org"] == "0"
@@ -1300,18 +1270,16 @@ def test_hotcrp_this_year_and_openreview_before(place: Path) -> None:
     who = ["--map", str(SYSTEMS / "openreview-neurips2023-people.csv")]
     succeed("import", "icx", "2023.json", "--as", "past", *who)
     assert "20 of 20 members found in past reviews" in succeed("fit", "icx").out
-    table = Path("icx/inputs/reviewers.csv.people.csv")
-    found = {row["old"]: row["new"] for row in rows(table) if row["taken"] == "yes"}
+    people = Path("icx/inputs/reviewers.csv.people.csv")
+    found = {row["old"]: row["new"] for row in table(people) if row["taken"] == "yes"}
     assert len(found) == 20
     assert (found["~Otto_P_rez__Jr_1"], found["~Ada_Byron1"]) == ("otto@new.example.org", "ada@example.edu")
     before = (SYSTEMS / "hotcrp-3.4-scores.csv").read_text(encoding="utf-8")
     Path("2024.csv").write_text(before, encoding="utf-8")
-    Path("icx/conference.toml").write_text(
-        Path("icx/conference.toml").read_text().replace('past = ["inputs/past/2023.csv"]', "past = []")
-    )
+    edit('past = ["inputs/past/2023.csv"]', "past = []")
     succeed("import", "icx", "2024.csv", "--as", "past")
     succeed("fit", "icx")
-    assert [(row["old"], row["new"], row["why"]) for row in rows(table)] == [
+    assert [(row["old"], row["new"], row["why"]) for row in table(people)] == [
         ("otto@example.edu", "otto@new.example.org", "same name")
     ]
 
@@ -1430,9 +1398,9 @@ def test_a_grid_far_wider_than_the_scores_is_pointed_out(folder: Path) -> None:
         + "".join(f"{p},{w},{1 + (p + p // 3 * i) % 9}\n" for p in range(12) for i, w in enumerate("abc"))
     )
     succeed("import", "icx", "r.csv")
-    settings = folder / "conference.toml"
-    text = settings.read_text().replace("# accept-rate =", "accept-rate =").replace("# scores =", "scores =")
-    settings.write_text(re.sub("(?m)^grid = .*", 'grid = "1..100"', text))
+    edit("# accept-rate =", "accept-rate =")
+    edit("# scores =", "scores =")
+    edit('grid = "1..9"', 'grid = "1..100"')
     warning = "the scores given are 1 to 9, and `grid` says 1, 2, ..., 100: could all of these be given?"
     for command in (("plan", "icx"), ("import", "icx", "--dry-run"), ("decide", "icx")):
         err = succeed(*command).err

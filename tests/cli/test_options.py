@@ -26,7 +26,7 @@ from blindcal.exporters import FORMATS
 from blindcal.policy.guarantee import NAMES
 from blindcal.project.settings import FILE
 from blindcal.reviewers import Affine, Logistic, Power
-from commands import call, plain, refusal, succeed
+from commands import call, edit, last, plain, refusal, succeed
 from small_conferences import everything
 
 pytestmark = pytest.mark.edge
@@ -200,14 +200,8 @@ def test_installing_writes_where_the_shell_reads(here: Path, monkeypatch: pytest
 # --- Commands on a folder: what was decided is frozen, releases are numbered, each step says the next.
 
 
-def edit(folder: Path, old: str, new: str) -> None:
-    text = (folder / FILE).read_text(encoding="utf-8")
-    assert old in text
-    (folder / FILE).write_text(text.replace(old, new), encoding="utf-8")
-
-
-def withdraw(folder: Path, paper: str) -> None:
-    edit(folder, '# "17" = "by its authors, May 3"', f'"{paper}" = "by its authors"')
+def withdraw(paper: str) -> None:
+    edit('# "17" = "by its authors, May 3"', f'"{paper}" = "by its authors"')
 
 
 def corrected(folder: Path) -> tuple[str, ...]:
@@ -221,7 +215,7 @@ def corrected(folder: Path) -> tuple[str, ...]:
 
 
 def test_withdrawn_papers_and_late_reviews_are_recorded_as_such(published: Path) -> None:
-    withdraw(published, "3")
+    withdraw("3")
     assert "(1 withdrawn)" in refusal("decide", "icx", code=3)
     out = succeed("decide", "icx", "--amend", "--reason", "paper 3 was withdrawn").out
     assert "  withdrawn: 3\n" in out
@@ -230,7 +224,7 @@ def test_withdrawn_papers_and_late_reviews_are_recorded_as_such(published: Path)
     wrote = set(re.findall(r"^1,(.*?),", table, re.M))
     other = next(name for name in (f"canary-{n}@example.org" for n in range(8)) if name not in wrote)
     (published / "inputs" / "late.csv").write_text(f"{table}1,{other},4,2\n")
-    edit(published, "inputs/reviews.csv", "inputs/late.csv")
+    edit("inputs/reviews.csv", "inputs/late.csv")
     assert "(1 with late reviews)" in refusal("decide", "icx", code=3)
     out = succeed("decide", "icx", "--amend", "--reason", "a late review").out
     assert "  late reviews, decided from public data: 1\n" in out
@@ -241,7 +235,7 @@ def test_withdrawn_papers_and_late_reviews_are_recorded_as_such(published: Path)
 
 
 def test_a_bad_value_is_reported_by_the_file(undecided: Path) -> None:
-    edit(undecided, "accept-rate = 0.5", "accept-rate = 50")
+    edit("accept-rate = 0.5", "accept-rate = 50")
     err = refusal("plan", "icx")
     place, problem = (
         "blindcal: icx/conference.toml: accept-rate",
@@ -293,10 +287,6 @@ def test_a_folder_stands_for_its_latest_release_once_there_is_one(undecided: Pat
     succeed("report", "icx", "--text")
 
 
-def last(out: str) -> str:
-    return out.rstrip("\n").split("\n")[-1]
-
-
 def test_every_step_says_the_next_one(undecided: Path) -> None:
     told = "next: write what you choose into icx/conference.toml, then blindcal decide icx"
     assert last(call("plan", "icx")[1]) == told
@@ -311,7 +301,7 @@ def test_every_step_says_the_next_one(undecided: Path) -> None:
     assert "next" not in call("plan", "icx", "--json")[1]
 
 
-def printed(folder: Path, *more: str) -> tuple[int, str, str]:
+def printed(*more: str) -> tuple[int, str, str]:
     Path("list.csv").unlink(missing_ok=True)
     return call("export", "icx", "--to", "csv", "--out", "list.csv", *more)
 
@@ -322,11 +312,11 @@ def accepted_in(path: str) -> list[str]:
 
 
 def test_another_number_of_papers_is_printed_and_can_be_checked(undecided: Path) -> None:
-    edit(undecided, "accept-rate = 0.5", "accept = 2")
+    edit("accept-rate = 0.5", "accept = 2")
     succeed("decide", "icx")
     public = {path: path.read_bytes() for path in sorted((undecided / "public").rglob("*.*"))}
     for number in ("3", "1", "6"):
-        code, out, _ = printed(undecided, "--accept", number)
+        code, out, _ = printed("--accept", number)
         assert code == 0
         assert out.startswith(f"6 papers, {number} accepted, from icx/public/release-1\nwrote list.csv")
         assert "CONFIDENTIAL until you give it out, and no release: list.csv\n" in out
@@ -336,7 +326,7 @@ def test_another_number_of_papers_is_printed_and_can_be_checked(undecided: Path)
         assert "printed list list.csv" in out
     one = accepted_in("icx/public/release-1/decisions.csv")[0]
     text = Path("list.csv").read_text(encoding="utf-8")
-    assert printed(undecided, "--accept", "1")[2].startswith("blindcal: accept in the release, reject here: ")
+    assert printed("--accept", "1")[2].startswith("blindcal: accept in the release, reject here: ")
     header, *rows = text.splitlines()
     swapped = [row.replace(",accept", ",reject", 1) if row.startswith(f"{one},") else row for row in rows]
     assert swapped != rows
@@ -346,11 +336,11 @@ def test_another_number_of_papers_is_printed_and_can_be_checked(undecided: Path)
 
 
 def test_a_withdrawn_paper_is_refilled_in_print(undecided: Path) -> None:
-    edit(undecided, "accept-rate = 0.5", "accept = 2\nwait-list = 1")
+    edit("accept-rate = 0.5", "accept = 2\nwait-list = 1")
     succeed("decide", "icx")
     gone = accepted_in("icx/public/release-1/decisions.csv")[0]
-    withdraw(undecided, gone)
-    code, out, err = printed(undecided, "--accept", "2", "--wait-list", "0")
+    withdraw(gone)
+    code, out, err = printed("--accept", "2", "--wait-list", "0")
     assert (code, out.startswith("5 papers, 2 accepted")) == (0, True)
     assert "wait list in the release, accept here: " in err
     assert gone not in accepted_in("list.csv")
@@ -367,15 +357,15 @@ def test_a_withdrawn_paper_is_refilled_in_print(undecided: Path) -> None:
     ],
 )
 def test_a_list_that_cannot_be_printed(options: list[str], code: int, told: str, undecided: Path) -> None:
-    edit(undecided, "accept-rate = 0.5", "accept = 2")
+    edit("accept-rate = 0.5", "accept = 2")
     succeed("decide", "icx")
-    found, _, err = printed(undecided, *options)
+    found, _, err = printed(*options)
     assert (found, told in plain(err)) == (code, True)
     assert not Path("list.csv").exists()
 
 
 def test_a_release_that_was_interrupted_is_passed_over_and_said_until_it_is_finished(undecided: Path) -> None:
-    edit(undecided, "accept-rate = 0.5", "accept = 2")
+    edit("accept-rate = 0.5", "accept = 2")
     succeed("decide", "icx")
     first = call("report", "icx", "--text")
     amend = corrected(undecided)
@@ -410,7 +400,7 @@ def test_a_release_that_was_sealed_and_not_published_is_said_and_published_by_th
     undecided: Path,
 ) -> None:
     """Killed after sealing, before there was a folder: the release before it is the latest complete one."""
-    edit(undecided, "accept-rate = 0.5", "accept = 2")
+    edit("accept-rate = 0.5", "accept = 2")
     succeed("decide", "icx")
     again = corrected(undecided)
     succeed(*again)
@@ -433,9 +423,9 @@ def test_what_was_published_is_looked_at_wherever_decide_publishes(published: Pa
     for more in ((), ("--published", "earlier")):
         err = refusal(*amend, *more, code=3)
         assert "icx/public/release-2/certificate.json is release 2" in err
-    edit(published, "numbered = true", "numbered = false")
+    edit("numbered = true", "numbered = false")
     assert "icx/public/release-2/certificate.json is release 2" in refusal(*amend, code=3)
-    edit(published, 'out = "public"', 'out = "../other"')
+    edit('out = "public"', 'out = "../other"')
     err = refusal(*amend, "--published", "icx/public", code=3)
     assert "icx/public/release-2/certificate.json is release 2" in err
     assert not Path("other").exists()

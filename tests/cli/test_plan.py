@@ -17,7 +17,7 @@ from blindcal.cli.console import say_gap
 from blindcal.planning import guarantee_menu
 from blindcal.planning.conference_plan import answer
 from blindcal.planning.guarantee_menu import Choice, Menu
-from commands import refusal, succeed
+from commands import edit, refusal, succeed
 from small_conferences import SmallConference, command_line, everything, small_conference
 
 pytestmark = pytest.mark.edge
@@ -198,9 +198,8 @@ def test_the_next_step_of_a_plan_that_is_not_worth_it_can_be_taken_as_it_is_writ
     first, last = said.splitlines()[0], said.splitlines()[-1]
     assert first.startswith("Not worth it with odds and epsilon 3: even the larger end of the range is below")
     assert last == 'next: set guarantee = "public" in icx/conference.toml, then blindcal decide icx'
-    settings = one_file / "conference.toml"
-    assert "\nepsilon = 3\n" in settings.read_text()
-    settings.write_text(settings.read_text().replace('guarantee = "odds"', 'guarantee = "public"'))
+    assert "\nepsilon = 3\n" in (one_file / "conference.toml").read_text()
+    edit('guarantee = "odds"', 'guarantee = "public"')
     said = succeed("plan", "icx").out
     assert said.startswith("Papers are decided by the scores alone. Expected gain: ")
     assert said.splitlines()[-1] == "next: blindcal decide icx"
@@ -213,8 +212,7 @@ def test_the_next_step_of_a_plan_that_is_not_worth_it_can_be_taken_as_it_is_writ
 def test_limits_that_public_does_not_need_stay_refused_where_they_are_typed_or_reveal(one_file: Path) -> None:
     told = "`epsilon` has no effect with"
     assert told in refusal("plan", "icx", "--guarantee", "public epsilon=3")
-    settings = one_file / "conference.toml"
-    settings.write_text(settings.read_text().replace('guarantee = "odds"', 'guarantee = "none"'))
+    edit('guarantee = "odds"', 'guarantee = "none"')
     assert told in refusal("plan", "icx", "--yes-leak")
 
 

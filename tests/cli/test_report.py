@@ -19,7 +19,7 @@ from blindcal.importers import import_reviews
 from blindcal.io.cells import unescape
 from blindcal.report.wording import assumptions_of, certified_guarantee, explain_certificate, read_certificate
 from chair_exports import options, write_exports
-from commands import call, refusal, succeed
+from commands import call, edit, refusal, succeed
 from small_conferences import SmallConference, command_line, decided, small_conference
 
 pytestmark = pytest.mark.edge
@@ -203,23 +203,35 @@ def test_what_is_no_certificate_is_refused(small: SmallConference, tmp_path: Pat
     refusal("report", "--text", str(tmp_path / "nowhere.json"))
 
 
-def one_file(rows: list[tuple[str, str, str]], name: str, *more: str, release: str = "decisions") -> None:
-    """A folder of one table of scores, decided."""
-    Path("reviews.csv").write_text("".join(",".join(row) + "\n" for row in rows))
-    succeed("new", name, "--reviews", "reviews.csv", "--accept", "40%", *more)
-    toml = Path(name) / "conference.toml"
-    text = toml.read_text().replace("# people = 40", "people = 6")
-    toml.write_text(f'release = "{release}"\n{text}')
-    succeed("decide", name)
+PEOPLE = [f"canary{number}" for number in range(6)]
+
+
+def one_file(
+    scores: str, *, seed: int = 0, accept: str = "40%", publishes: str = "decisions", guarantee: str = "odds"
+) -> str:
+    """A folder of eight papers, whose scores others wrote for each seed, decided; what was said of that."""
+    writers, grades, rows = random.Random(seed), random.Random(3), ["paper,reviewer,score"]
+    for paper in range(8):
+        rows += [f"p{paper},{name},{grades.randint(1, 4) + paper // 2}" for name in writers.sample(PEOPLE, 3)]
+    Path("reviews.csv").write_text("\n".join([*rows, ""]))
+    succeed("new", "icx", "--reviews", "reviews.csv", "--accept", accept, "--scores", scores)
+    edit("# people = 40", "people = 6")
+    edit("\nreviews =", f'\nrelease = "{publishes}"\nreviews =')
+    edit('guarantee = "odds"', f'guarantee = "{guarantee}"')
+    return "".join(succeed("decide", "icx")[1:])
+
+
+def draw_pages() -> None:
+    """The folder's public page, and the chair's own."""
+    succeed("report", "icx", "--out", "public.html")
+    succeed("report", "icx", "--out", "own.html", "--confidential")
 
 
 @pytest.mark.parametrize("scores", ["public", "confidential"])
 def test_the_table_of_papers_is_for_chairs_alone_and_has_titles(scores: str, place: Path) -> None:
-    rows = [("paper", "reviewer", "score"), *year(0)]
-    one_file(rows, "icx", "--scores", scores)
-    by_hand = '[overridden]\n"p1" = "accept: <b>by hand</b>"\n'
-    text = Path("icx/conference.toml").read_text().replace("[overridden]\n", by_hand)
-    Path("icx/conference.toml").write_text(f'titles = "../titles.csv"\n{text}')
+    one_file(scores)
+    edit("[overridden]\n", '[overridden]\n"p1" = "accept: <b>by hand</b>"\n')
+    edit("\nreviews =", '\ntitles = "../titles.csv"\nreviews =')
     Path("titles.csv").write_text("paper,title\np1,</script><script>alert(1)</script>\n")
     said = succeed("report", "icx", "--papers", "--out", "papers.html").out
     assert "CONFIDENTIAL, for chairs alone, never share: papers.html" in said
@@ -228,7 +240,7 @@ def test_the_table_of_papers_is_for_chairs_alone_and_has_titles(scores: str, pla
     assert stat.S_IMODE(Path("papers.html").stat().st_mode) == 0o600
     assert "<script>alert" not in page
     assert "by hand" in page
-    assert not [name for name in {row[1] for row in rows[1:]} if name in page]
+    assert not [name for name in PEOPLE if name in page]
     err = refusal("report", "icx/public/release-1", "--papers", "--out", "other.html")
     assert "--papers needs the conference's folder" in err
     assert not Path("other.html").exists()
@@ -237,13 +249,12 @@ def test_the_table_of_papers_is_for_chairs_alone_and_has_titles(scores: str, pla
 @pytest.mark.parametrize("scores", ["public", "confidential"])
 def test_the_page_of_a_release_by_this_years_evidence(scores: str, place: Path) -> None:
     """Its figures are those of `plan`; if scores are confidential, only the chair's page has them."""
-    one_file([("paper", "reviewer", "score"), *year(0)], "icx", "--scores", scores)
+    one_file(scores)
     said = succeed("plan", "icx", "--json").out
     planned = json.loads(said)
     own = next(choice for choice in planned["menu"]["choices"] if choice["guarantee"]["name"] == "odds")
     gain = planned["advice"].removeprefix("Expected gain: ").partition(" of 8 papers")[0]
-    for name, more in (("public.html", ()), ("own.html", ("--confidential",))):
-        succeed("report", "icx", "--out", name, *more)
+    draw_pages()
     moved = "decided otherwise than by mean scores"
     figures = (f"<dd>{own['lots']}</dd>", f"<dd>{gain}</dd>", moved, "random draw</td>")
     for name, shown in (("public.html", scores == "public"), ("own.html", True)):
@@ -256,19 +267,14 @@ def test_the_page_of_a_release_by_this_years_evidence(scores: str, place: Path) 
         assert ("says whether yours was" in page) == (scores == "public")
         assert "you may ask" not in page
         assert ("ask the chairs, who may tell that number" in page) == (not shown)
-        assert not [person for person in {row[1] for row in year(0)} if person in page]
+        assert not [person for person in PEOPLE if person in page]
 
 
 @pytest.mark.parametrize("scores", ["public", "confidential"])
 def test_advice_is_shown_without_any_decision(scores: str, place: Path) -> None:
-    rows = [("paper", "reviewer", "score"), *year(0)]
-    one_file(rows, "icx", "--scores", scores, release="advice")
-    for name, more in (
-        ("public.html", ()),
-        ("own.html", ("--confidential",)),
-        ("papers.html", ("--papers",)),
-    ):
-        succeed("report", "icx", "--out", name, *more)
+    one_file(scores, publishes="advice")
+    draw_pages()
+    succeed("report", "icx", "--out", "papers.html", "--papers")
     public, own = Path("public.html").read_text(), Path("own.html").read_text()
     assert "not decisions: to raise, lower or leave" in public
     assert ">accept</td>" in own
@@ -278,28 +284,16 @@ def test_advice_is_shown_without_any_decision(scores: str, place: Path) -> None:
     assert ('"advice: leave"' in table) == (scores == "public"), "what went out"
 
 
-def year(seed: int) -> list[tuple[str, str, str]]:
-    """Eight papers with the same scores, written by others for each seed."""
-    rng, people = random.Random(seed), [f"canary{number}" for number in range(6)]
-    scores = random.Random(3)
-    rows = []
-    for paper in range(8):
-        names = rng.sample(people, 3)
-        rows += [(f"p{paper}", name, str(scores.randint(1, 4) + paper // 2)) for name in names]
-    return rows
-
-
 def test_the_table_of_papers_is_the_same_whoever_wrote_the_reviews(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of conferences that have the same scores under other writers, those with the same decisions."""
-    monkeypatch.chdir(tmp_path)
     pages: dict[bytes, list[bytes]] = {}
     for seed in range(12):
         home = tmp_path / str(seed)
         home.mkdir()
         monkeypatch.chdir(home)
-        one_file([("paper", "reviewer", "score"), *year(seed)], "icx", "--scores", "public")
+        one_file("public", seed=seed)
         for name, more in (("papers", "--papers"), ("report", "--json")):
             succeed("report", "icx", "--out", f"{name}.html", more)
         decisions = Path("icx/public/release-1/decisions.csv").read_bytes()
@@ -361,12 +355,10 @@ def test_import_export_import(published: Path) -> None:
 
 
 def test_a_folder_has_titles_and_overridden_decisions(published: Path) -> None:
-    toml = published / "conference.toml"
     first = rows(published / "public" / "release-1" / "decisions.csv")[1]
     other = {"accept": "reject", "reject": "accept"}[first[1]]
     line = f'"{first[0]}" = "{other}: the committee said so"'
-    text = toml.read_text(encoding="utf-8")
-    toml.write_text(text.replace('# "23" = "accept: the committee found an error in a review"', line))
+    edit('# "23" = "accept: the committee found an error in a review"', line)
     code, out, _ = call("export", "icx", "--to", "xlsx", "--out", "table.xlsx", "--json")
     facts = json.loads(out)
     assert (code, facts["overridden"], facts["release"]) == (0, 1, "icx/public/release-1")
@@ -413,7 +405,7 @@ def test_advice_says_whom_it_is_for(published: Path) -> None:
 def test_advice_says_what_it_starts_from_and_that_decisions_by_hand_are_not_in_it(
     scores: str, place: Path
 ) -> None:
-    one_file([("paper", "reviewer", "score"), *year(0)], "icx", "--scores", scores, release="advice")
+    one_file(scores, publishes="advice")
     args = ("export", "icx", "--to", "csv", "--out")
     assert "by hand" not in succeed(*args, "a.csv").err
     table = rows(Path("a.csv"))
@@ -422,8 +414,7 @@ def test_advice_says_what_it_starts_from_and_that_decisions_by_hand_are_not_in_i
     assert all((row[1] == "tie") == row[2].startswith("tie: ") for row in table[1:])
     if scores == "public":
         assert rows(Path("icx/public/release-1/advice.csv")) == table
-    toml = Path("icx/conference.toml")
-    toml.write_text(toml.read_text().replace("[overridden]\n", '[overridden]\n"p1" = "accept: an error"\n'))
+    edit("[overridden]\n", '[overridden]\n"p1" = "accept: an error"\n')
     code, said, _ = call(*args, "b.csv", "--json")
     facts = json.loads(said)
     assert (code, facts["overridden"]) == (0, 0)
@@ -437,20 +428,13 @@ def test_advice_says_what_it_starts_from_and_that_decisions_by_hand_are_not_in_i
 def test_pages_of_decisions_by_scores_alone_speak_of_no_draw_and_no_strictness(
     scores: str, accept: str, publishes: str, place: Path
 ) -> None:
-    rows_ = [("paper", "reviewer", "score"), *year(0)]
-    Path("reviews.csv").write_text("".join(",".join(row) + "\n" for row in rows_))
-    succeed("new", "icx", "--reviews", "reviews.csv", "--accept", accept, "--scores", scores)
-    toml = Path("icx/conference.toml")
-    plain = re.sub(r"(?m)^guarantee = .*\n|^epsilon = .*\n", "", toml.read_text())
-    head = f'release = "{publishes}"\nguarantee = "public"\n'
-    toml.write_text(head + plain.replace("# people = 40", "people = 6"))
-    _, said, err = succeed("decide", "icx")
-    assert "choose `guarantee` public" not in err
+    said = one_file(scores, accept=accept, publishes=publishes, guarantee="public")
+    assert "choose `guarantee` public" not in said
     assert "decided by the scores alone" in said
     assert "calibrated" not in said
     about_key = "If it was published before the draw, no one can have chosen the draws afterward."
-    for name, more in (("public.html", ()), ("own.html", ("--confidential",))):
-        succeed("report", "icx", "--out", name, *more)
+    draw_pages()
+    for name in ("public.html", "own.html"):
         menu = '<details class="part"><summary><h2 id="menu">'
         aside = f"(?s)<style>.*?</style>|{menu}.*?</details>|{about_key}"
         page = re.sub(aside, "", Path(name).read_text())
@@ -466,8 +450,7 @@ def test_pages_of_decisions_by_scores_alone_speak_of_no_draw_and_no_strictness(
 
 
 def test_the_page_of_confidential_advice_names_no_file_that_is_not_there(place: Path) -> None:
-    table = [("paper", "reviewer", "score"), *year(0)]
-    one_file(table, "icx", "--scores", "confidential", release="advice")
+    one_file("confidential", publishes="advice")
     _, said, err = succeed("report", "icx", "--out", "public.html")
     assert "the page lists no paper" in said + err
     page = Path("public.html").read_text()
@@ -479,13 +462,8 @@ def test_the_page_of_confidential_advice_names_no_file_that_is_not_there(place: 
 
 
 def test_words_of_the_folder_are_for_systems_that_have_words(published: Path) -> None:
-    toml = published / "conference.toml"
-    text = toml.read_text(encoding="utf-8")
-    toml.write_text(
-        text.replace('# accepted = "Accept (Oral)"', 'accepted = "Talk"').replace(
-            '# rejected = "Reject"', 'rejected = "Thanks"'
-        )
-    )
+    edit('# accepted = "Accept (Oral)"', 'accepted = "Talk"')
+    edit('# rejected = "Reject"', 'rejected = "Thanks"')
     for to in ("hotcrp", "openreview", "easychair", "cmt"):
         succeed("export", "icx", "--to", to, "--out", f"{to}.csv")
         decisions = {row[2 - (to == "openreview")] for row in rows(Path(f"{to}.csv"))}
@@ -517,8 +495,7 @@ def test_papers_that_another_number_or_a_refill_leaves_out_are_taken_back_or_nam
     succeed("export", "icx", "--to", "openreview", "--out", "three.csv")
     accepted = {row[0] for row in rows(Path("three.csv")) if row[1].startswith("Accept")}
     gone = min(accepted)
-    file = Path("icx/conference.toml")
-    file.write_text(file.read_text().replace("\n[withdrawn]\n", f'\n[withdrawn]\n"{gone}" = "by mail"\n'))
+    edit("\n[withdrawn]\n", f'\n[withdrawn]\n"{gone}" = "by mail"\n')
     one = ("--accept", "1", "--wait-list", "1")
     code, _, err = call("export", "icx", *one, "--to", "openreview", "--out", "one.csv")
     first = {row[0] for row in rows(Path("one.csv")) if row[1].startswith("Accept")}

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from blindcal.adversaries.findings import SCORES, Finding, Findings
 from blindcal.adversaries.single_paper import AUTHOR, CONSTANT
@@ -18,7 +16,6 @@ from blindcal.cli.options import (
     ClusterAddress,
     FolderPath,
     KeyFile,
-    PrintedLists,
     Processes,
     Published,
     decimal,
@@ -44,32 +41,23 @@ _QUESTIONS = {
     "whole tuple": "all its reviewers",
     "link": "same person's reviews",
 }
-Priors = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="PRIOR",
-        help="Also an adversary with this prior over reviewers: uniform, or sharpened towards the true ones, "
-        "or a file of similarities (columns paper, reviewer, similarity): reviewers are as likely as their "
-        "product; repeatable.",
-    ),
-]
-Evidence = Annotated[
-    list[float] | None,
-    numeric(
-        decimal,
-        "Also an adversary with evidence of its own about every review, such as writing style, by "
-        "which the reviewer stands out by this many standard deviations; repeatable.",
-        default=...,
-    ),
-]
 CONFIDENTIAL = "CONFIDENTIAL: for the chair alone; what is below was found with the key."
 
 
 def audit(
     path: FolderPath,
     key: KeyFile = None,
-    prior: Priors = None,
-    evidence: Evidence = None,
+    prior: list[str] | None = option(
+        "Also an adversary with this prior over reviewers: uniform, or sharpened towards the true ones, "
+        "or a file of similarities (columns paper, reviewer, similarity): reviewers are as likely as their "
+        "product; repeatable.",
+        metavar="PRIOR",
+    ),
+    evidence: list[float] | None = numeric(
+        decimal,
+        "Also an adversary with evidence of its own about every review, such as writing style, by which the "
+        "reviewer stands out by this many standard deviations; repeatable.",
+    ),
     colluders: list[int] | None = numeric(
         whole, "Also this many reviewers who share what they know of their own reviews; repeatable."
     ),
@@ -218,7 +206,11 @@ def verify(
     commitment: str | None = option(
         "The commitment that was published before decisions could be known, to check it."
     ),
-    lists: PrintedLists = None,
+    lists: list[Path] | None = option(
+        "A list of another number of papers, as `export --accept` writes it for csv; may be repeated.",
+        "--list",
+        metavar="FILE",
+    ),
     processes: Processes = None,
     cluster: ClusterAddress = None,
 ) -> None:

@@ -58,9 +58,7 @@ CODES_WARNING = (
 )
 _UNITS: Mapping[str, Unit] = {"reviewer": "reviewer", "member": "member"}
 T = TypeVar("T")
-_FACT_LABELS = {"reviews_a_paper": "reviews per paper"}
 _PAST_BETTER = "were {better} scores the better ones in each of these years? Name others"
-_BETTER = {"high": "high scores", "low": "low scores"}
 
 
 def _choices(
@@ -290,11 +288,11 @@ def _review_facts(reviews: Reviews) -> dict[str, object]:
 
 def _print_reviews(reviews: Reviews, better: str) -> None:
     say(CONFIDENTIAL)
-    facts = {**_review_facts(reviews), "grid": _grid_words(reviews), "better": _BETTER.get(better, better)}
-    table(
-        ("", ""),
-        [(_FACT_LABELS.get(name, name.replace("_", " ")), _fact_text(v)) for name, v in facts.items()],
-    )
+    facts = {**_review_facts(reviews), "grid": _grid_words(reviews), "better": f"{better} scores"}
+    facts = {
+        name.replace("_a_", " per ").replace("_", " "): _fact_text(value) for name, value in facts.items()
+    }
+    table(("", ""), [*facts.items()])
 
 
 def _grid_words(reviews: Reviews) -> str:

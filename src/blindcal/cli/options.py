@@ -242,20 +242,8 @@ def folder_argument(help: str) -> Any:
 
 
 FolderPath = Annotated[Path, folder_argument("The conference's folder, which `blindcal new` made.")]
-ReleasePath = Annotated[
-    Path,
-    folder_argument("The conference's folder, for its latest release; or the folder of a published release."),
-]
 KeyFile = Annotated[
     Path | None, typer.Option(metavar="FILE", help="The key, if it lies elsewhere than conference.toml says.")
-]
-PrintedLists = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--list",
-        help="A list of another number of papers, as `export --accept` writes it for csv; may be repeated.",
-        metavar="FILE",
-    ),
 ]
 Published = Annotated[
     list[Path] | None,

@@ -150,9 +150,5 @@ def _csv_text(drawing: Figure) -> str:
 
 
 def _figure_facts(drawing: Figure) -> dict[str, object]:
-    corners = [
-        {"panel": panel.title, "name": c.name, "meaning": c.meaning, "x": c.x, "y": c.y}
-        for panel in drawing.panels
-        for c in panel.corners
-    ]
+    corners = [{"panel": panel.title, **vars(c)} for panel in drawing.panels for c in panel.corners]
     return {"name": drawing.name, "title": drawing.title, "caption": drawing.caption, "corners": corners}

@@ -10,7 +10,6 @@ from blindcal.cli.console import as_options, emit_json, note, say
 from blindcal.cli.options import (
     ClusterAddress,
     Processes,
-    ReleasePath,
     flag,
     folder_argument,
     hired,
@@ -122,13 +121,10 @@ def _print_text(release: Path) -> None:
         say(fill(assumption, _WIDTH, initial_indent="  * ", subsequent_indent="    "))
 
 
-ADVICE_WARNING = (
-    "Advice is for area chairs who decide by it: it reveals as much as the decisions to anyone who sees it."
-)
-
-
 def export(
-    path: ReleasePath,
+    path: Path = folder_argument(
+        "The conference's folder, for its latest release; or the folder of a published release."
+    ),
     to: str = word(FORMATS, f"One of {', '.join(FORMATS)}.", default=...),
     out: Path = option(
         "The file to write; an existing file is never overwritten.", default=..., metavar="FILE"
@@ -204,4 +200,7 @@ def export(
     if FORMATS[to].upload and what == "decisions":
         say(as_options(FORMATS[to].upload.format(out=out)))
     if what == "advice":
-        say(ADVICE_WARNING)
+        say(
+            "Advice is for area chairs who decide by it: it reveals as much as the decisions to anyone who "
+            "sees it."
+        )

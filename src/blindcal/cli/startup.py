@@ -175,6 +175,6 @@ def _unraisable(problem: sys.UnraisableHookArgs) -> None:
 
 if is_command_line(sys.argv, sys.orig_argv):
     os.environ.update(dict.fromkeys(THREADS, "1"))
-# A shell starts background jobs with interrupts ignored: that stays so.
-if is_command_line(sys.argv, sys.orig_argv) and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    signal.signal(signal.SIGINT, _end)
+    # A shell starts background jobs with interrupts ignored: that stays so.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _end)
