@@ -192,41 +192,7 @@ def verify(
     """
     check_inputs(inputs)
     check_paths(key=key)
-    return verify_latest(
-        inputs,
-        latest(key, conference)[0],
-        out,
-        published=published,
-        commitment=commitment,
-        lists=lists,
-        workers=workers,
-        progress=progress,
-    )
-
-
-def latest(key: StrPath, conference: str = "conference") -> tuple[Ledger, Record]:
-    """The decisions of a key, and the latest record of a conference."""
-    past = read_ledger(key, read_key(key))
-    if conference not in {release.conference for release in past.releases}:
-        raise InputError(
-            f"conference {conference!r} was never decided with this key, or its record is not in "
-            f"{ledger_folder(key)}"
-        )
-    return past, past.records[-1]
-
-
-def verify_latest(
-    inputs: Inputs | ThisYearInputs,
-    past: Ledger,
-    out: StrPath | None = None,
-    *,
-    published: StrPath | Sequence[StrPath] = (),
-    commitment: str | None = None,
-    lists: Sequence[StrPath] = (),
-    workers: Workers = 1,
-    progress: Progress = no_progress,
-) -> Verification:
-    """The same as `verify`, with the decisions that `latest` returned."""
+    past = latest(key, conference)
     if out is not None and not Path(out).is_dir():
         raise InputError(f"`out` {out} must be the folder of the public files: there is no such folder")
     record, certificates = past.records[-1], all_published(published)
@@ -257,6 +223,17 @@ def verify_latest(
         if checks[0].failed and entry.input == _stamp_as_recorded(past, stored, loaded, reviewers, given)
     ]
     return Verification(record, tuple(checks), tuple(earlier), commitment is not None)
+
+
+def latest(key: StrPath, conference: str = "conference") -> Ledger:
+    """The decisions of a key, which must have decided this conference."""
+    past = read_ledger(key, read_key(key))
+    if conference not in {release.conference for release in past.releases}:
+        raise InputError(
+            f"conference {conference!r} was never decided with this key, or its record is not in "
+            f"{ledger_folder(key)}"
+        )
+    return past
 
 
 def _published_check(ledger: Ledger, seen: Sequence[PublishedCertificate]) -> list[Check]:

@@ -17,9 +17,9 @@ from blindcal.adversaries.findings import (
     finding_about,
     findings_of,
     planned_views,
-    recorded_release,
 )
 from blindcal.adversaries.single_paper import POLICIES, authors, published_views, released_view
+from blindcal.deciding.publish import recorded_release
 from blindcal.errors import InputError
 from blindcal.planning.conference_plan import plan
 from blindcal.planning.request import Request

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from blindcal.adversaries.findings import recorded_release
 from blindcal.adversaries.single_paper import AUTHOR, LINK
 from blindcal.adversaries.this_year_exact import (
     NOTHING,
@@ -24,6 +23,7 @@ from blindcal.adversaries.this_year_exact import (
 from blindcal.adversaries.this_year_mcmc import this_year_findings
 from blindcal.deciding.decide import decide
 from blindcal.deciding.key import make_key
+from blindcal.deciding.publish import recorded_release
 from blindcal.errors import InputError
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee

@@ -28,13 +28,7 @@ from blindcal.adversaries.single_paper import (
     links,
     rises,
 )
-from blindcal.deciding.key import read_key
-from blindcal.deciding.ledger import Ledger, read_ledger
-from blindcal.deciding.paths import check_paths
-from blindcal.deciding.publish import check_published, read_published
-from blindcal.deciding.record import Record
-from blindcal.errors import InputError
-from blindcal.io.tables import StrPath, data_frame
+from blindcal.io.tables import data_frame
 from blindcal.planning.conference_plan import Plan
 from blindcal.pools.candidates import OUTSIDER
 from blindcal.reviews import original_scores
@@ -195,17 +189,6 @@ def exposures(views: Sequence[View], *, better: str = "high") -> tuple[Exposure,
 def finding_about(findings: Sequence[Finding], policy: str, question: str = AUTHOR) -> Finding:
     """The finding of one policy about one question, of the first adversary that has it."""
     return next(finding for finding in findings if (finding.policy, finding.question) == (policy, question))
-
-
-def recorded_release(published: StrPath, key: StrPath) -> tuple[Ledger, Record]:
-    """All decisions of the key's private log, and the record of a published release. Confidential."""
-    check_paths(published=published, key=key)
-    certificate = read_published(published)
-    if certificate is None:
-        raise InputError(f"{published} must be a folder with a certificate.json that blindcal wrote")
-    past = read_ledger(key, read_key(key))
-    check_published(past, [certificate])
-    return past, past.record(certificate.number)
 
 
 def planned_views(plan: Plan) -> list[View]:

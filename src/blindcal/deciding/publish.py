@@ -13,6 +13,7 @@ from pathlib import Path
 
 from blindcal.deciding.key import read_key
 from blindcal.deciding.ledger import Ledger, read_ledger, restore_advice
+from blindcal.deciding.paths import check_paths
 from blindcal.deciding.record import Record
 from blindcal.errors import InputError, RefusedError
 from blindcal.io.atomic_files import (
@@ -28,14 +29,20 @@ from blindcal.io.atomic_files import (
 from blindcal.io.tables import StrPath
 
 
-def read_record(published: StrPath, key: StrPath) -> Record:
-    """The confidential record of the release in the folder `published`, which was made with this `key`."""
+def recorded_release(published: StrPath, key: StrPath) -> tuple[Ledger, Record]:
+    """The ledger of a key, and the confidential record of the release of it in the folder `published`."""
+    check_paths(published=published, key=key)
     certificate = read_published(published)
     if certificate is None:
         raise InputError(f"{published} must be a folder with a certificate.json that blindcal wrote")
     ledger = read_ledger(key, read_key(key))
     check_published(ledger, [certificate])
-    return ledger.record(certificate.number)
+    return ledger, ledger.record(certificate.number)
+
+
+def read_record(published: StrPath, key: StrPath) -> Record:
+    """The confidential record of the release in the folder `published`, which was made with this `key`."""
+    return recorded_release(published, key)[1]
 
 
 def publish(record: Record, out: StrPath) -> list[Path]:

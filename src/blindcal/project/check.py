@@ -9,7 +9,7 @@ from typing import NamedTuple, Unpack
 
 from blindcal.adversaries.coupled_exact import erasure_limit, true_loads
 from blindcal.adversaries.coupled_mcmc import coupled_findings
-from blindcal.adversaries.findings import Finding, Findings, findings_of, recorded_release
+from blindcal.adversaries.findings import Finding, Findings, findings_of
 from blindcal.adversaries.side_knowledge import (
     PRIORS,
     author_findings,
@@ -22,7 +22,7 @@ from blindcal.adversaries.single_paper import View, published_views
 from blindcal.adversaries.this_year_exact import observe_release
 from blindcal.adversaries.this_year_mcmc import this_year_findings
 from blindcal.compute.parallel import no_progress
-from blindcal.deciding.publish import release_folder
+from blindcal.deciding.publish import recorded_release, release_folder
 from blindcal.deciding.record import Record
 from blindcal.errors import InputError
 from blindcal.pools.candidates import Similarity, read_similarity
@@ -38,7 +38,7 @@ from blindcal.project.folder import (
     releases_of,
 )
 from blindcal.project.settings import Folder
-from blindcal.verification import Verification, latest, verify_latest
+from blindcal.verification import Verification, latest, verify
 
 
 class FolderVerification(NamedTuple):
@@ -64,7 +64,8 @@ def verify_folder(
     lists with another number of papers, as `export` writes them.
     """
     check_calibrated(folder)
-    past, record = latest(key_of(folder, key), folder.text("conference"))
+    secret, conference = key_of(folder, key), folder.text("conference")
+    record = latest(secret, conference).records[-1]
     place = folder.text("out")
     out = release_folder(place, record.release, folder.numbered) if place else None
     if folder.numbered and out is not None and not out.is_dir():
@@ -73,10 +74,11 @@ def verify_folder(
             "was interrupted, run the same command again (nothing is drawn twice)"
         )
     with folder_inputs(folder, record.grid) as inputs:
-        verification = verify_latest(
+        verification = verify(
             inputs,
-            past,
+            secret,
             out,
+            conference=conference,
             published=[*published, *releases_of(folder)],
             commitment=commitment,
             lists=lists,
