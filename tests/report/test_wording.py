@@ -116,7 +116,7 @@ CROWD = Guarantee("crowd", among=10, epsilon=3.0)
 AVERAGE = Guarantee("average", epsilon=None)
 
 
-GAINS = "Expected gain: {} of 180 papers; 6.0 decided otherwise than by mean scores."
+GAINS = "Expected gain: {} of 180 papers; 6.0 decided otherwise than by mean scores, ties aside."
 NOT_WORTH_IT = f"Not worth it with steady and epsilon 2. {GAINS}"
 OTHER = " With a crowd of 10 and epsilon 3 it would be {}."
 NONE_MORE = " No promise of the menu gains clearly more; full calibration would gain 2.7."

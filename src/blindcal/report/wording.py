@@ -37,8 +37,9 @@ LEVEL_HEADINGS = ("gain over mean scores", "random draws", "decided otherwise th
 """The same if papers are decided by this year's evidence; of another method's, the second alone is known."""
 LEVEL_NOTE = (
     "Gains are expected numbers of wrong decisions avoided, the smallest and the largest if strictness is in "
-    "truth 15, 25, 35 or 50 percent of the scores' disagreement, which the scores cannot tell. All of this "
-    "follows from scores and settings; who wrote what was not looked at."
+    "truth 15, 25, 35 or 50 percent of the scores' disagreement, which the scores cannot tell. They count "
+    "papers that tie by mean score, the last column does not. All of this follows from scores and settings; "
+    "who wrote what was not looked at."
 )
 FILE_NOTE = (
     "A random draw follows what the file says of its paper with chance e^epsilon / (1 + e^epsilon), .953 at "
@@ -223,7 +224,7 @@ def advice(menu: Menu, chosen: Guarantee) -> str:
     own, least = menu.choice(chosen), WORTH * menu.papers
     gained = (
         f"Expected gain: {papers_text(own.gain, own.gain_se)} of {count(menu.papers, 'paper')}; "
-        f"{papers_text(own.changed)} decided otherwise than by mean scores."
+        f"{papers_text(own.changed)} decided otherwise than by mean scores, ties aside."
     )
     if own.gain < least:
         gained = f"Not worth it with {short_words(chosen)}. {gained}"
@@ -249,7 +250,7 @@ def level_advice(answer: LevelAnswer) -> str:
         )
     gained = (
         f"Expected gain: {gain_range(answer)} of {papers}, by how strict reviewers are; "
-        f"{papers_text(answer.choice.changed)} decided otherwise than by mean scores."
+        f"{papers_text(answer.choice.changed)} decided otherwise than by mean scores, ties aside."
     )
     if answer.chosen.name == "public":
         return f"Papers are decided by the scores alone. {gained}"
