@@ -40,14 +40,14 @@ def listed(belief: Belief, accept: np.ndarray) -> dict[str, float]:
     return found
 
 
-def named(belief: Belief, chance: np.ndarray, weight: np.ndarray) -> list[float]:
+def named(belief: Belief, chance: np.ndarray) -> list[float]:
     """For each slot the best guess after each outcome, added up tuple by tuple; below 0 is nobody."""
     chances = []
     for slot in belief.labels:
         total = 0.0
         for outcome in (chance, 1 - chance):
             mass = {who: 0.0 for who in slot.tolist() if who >= 0}
-            for who, w, p in zip(slot.tolist(), weight, outcome, strict=True):
+            for who, w, p in zip(slot.tolist(), belief.weight.tolist(), outcome, strict=True):
                 if who >= 0:
                     mass[who] += w * p
             total += max(mass.values(), default=0.0)
@@ -71,8 +71,7 @@ def test_figures_are_sums_over_all_tuples(seed: int, candidates: int, reviews: i
     assert figures.gap == pytest.approx(by_hand["wrong"] - 0.01, abs=1e-14)
     assert figures.against == pytest.approx(by_hand["against"], abs=1e-14)
     assert figures.wrong_fully_calibrated == pytest.approx(by_hand["full"], abs=1e-14)
-    weight = belief.weight
-    full = named(belief, (favor >= 0.5).astype(float), weight / weight.sum())
+    full = named(belief, (favor >= 0.5).astype(float))
     assert figures.success_fully_calibrated == pytest.approx(sum(full), abs=1e-14)
 
 
@@ -122,9 +121,7 @@ def test_success_is_the_best_guess_after_each_outcome(seed: int, candidates: int
     chance = rng.random(belief.weight.size)
     for labels in (belief.labels, somebody, np.full_like(belief.labels, -1)):
         one = Belief(belief.weight, belief.favor, labels)
-        assert success_by_slot(one, chance) == pytest.approx(named(one, chance, one.weight), abs=1e-15)
-    other = rng.dirichlet(np.ones(chance.size))
-    assert success_by_slot(belief, chance, other) == pytest.approx(named(belief, chance, other), abs=1e-15)
+        assert success_by_slot(one, chance) == pytest.approx(named(one, chance), abs=1e-15)
 
 
 def test_a_label_that_stands_for_several_people_is_worth_one_of_them() -> None:

@@ -594,7 +594,7 @@ class Session:
 
 def _folder_answer(folder: Folder, workers: int, progress: Progress) -> Answer | LevelAnswer:
     with folder_inputs(folder) as inputs:
-        request = settings_of(folder).for_inputs(inputs)
+        request = settings_of(folder)
         if isinstance(inputs, ThisYearInputs):
             return level_answer(inputs, request)
         return answer(inputs, request, despite_misfit=True, workers=workers, progress=progress)

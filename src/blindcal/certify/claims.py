@@ -363,13 +363,12 @@ def _crowd_caps(case: ExactCase, among: float | None) -> list[_Cap]:
     ]
 
 
-def claim(belief: Belief, policy: ExactPolicy, *, mixed: float = 0.0) -> Claim:
+def claim(belief: Belief, policy: ExactPolicy) -> Claim:
     """What a table reveals, whatever limits it was made for; exact numbers are rounded outward.
 
     Args:
         belief: That of one paper.
         policy: Its table.
-        mixed: Repeated in the claim; changes nothing else.
 
     Example:
         >>> stated = claim(Belief([0.75, 0.25], [0.9, 0.2]), ExactPolicy(np.array([UNIT, 0])))
@@ -377,10 +376,10 @@ def claim(belief: Belief, policy: ExactPolicy, *, mixed: float = 0.0) -> Claim:
         (Fraction(3, 4), Fraction(1, 1), 0.25)
     """
     case = exact_case(belief)
-    return _claim_of(case, policy, case.outcomes(policy), mixed)
+    return _claim_of(case, policy, case.outcomes(policy))
 
 
-def _claim_of(case: ExactCase, policy: ExactPolicy, outcomes: OutcomeMasses, mixed: float) -> Claim:
+def _claim_of(case: ExactCase, policy: ExactPolicy, outcomes: OutcomeMasses, mixed: float = 0.0) -> Claim:
     """The claim of a table from the masses of its outcomes."""
     unit, (low, high) = policy.denominator, policy.ends
     reached = sum(int(part.max()) for _, parts in outcomes for part in parts)

@@ -199,7 +199,7 @@ def plan(
         (3, 0.0, 0.0)
     """
     check_types(inputs, request)
-    request, conference = request.checked().for_inputs(inputs), prepared
+    request, conference = request.for_inputs(inputs), prepared
     if conference is None:
         conference, _ = request.prepared(inputs, workers=workers, progress=progress)
     fit = checked_fit(conference, request.better, despite_misfit=despite_misfit)
@@ -290,7 +290,7 @@ def answer(
     """
     start = monotonic()
     check_types(inputs, request)
-    request = request.checked()
+    request = request.for_inputs(inputs)
     conference, papers = prepared, len(inputs.reviews.papers)
     if conference is None and isinf(seconds):
         conference, _ = request.prepared(inputs, workers=workers, progress=progress)

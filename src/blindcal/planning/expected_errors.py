@@ -157,9 +157,9 @@ def _sampled_success(sample: TupleSample) -> float:
     return total
 
 
-def success_by_slot(belief: Belief, chance: ArrayLike, weight: Array | None = None) -> Array:
+def success_by_slot(belief: Belief, chance: ArrayLike) -> Array:
     """The adversary's chance of naming the reviewer of each slot, given `chance[secret]` to be accepted."""
-    mass = belief.weight if weight is None else weight
+    mass = belief.weight
     labels = np.arange(mass.size)[None] if belief.labels is None else belief.labels
     alike = np.ones(int(labels.max()) + 1) if belief.alike is None else belief.alike
     success = np.zeros(len(labels))

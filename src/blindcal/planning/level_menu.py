@@ -172,7 +172,7 @@ def level_answer(
         >>> found.menu.papers, found.choice.lots
         (6, 0)
     """
-    request = request.checked().for_inputs(inputs)
+    request = request.for_inputs(inputs)
     conference = request.prepared(inputs)[0] if prepared is None else prepared
     menu = level_menu(conference, with_chosen(request.guarantee, others))
     from_file = request.source == EVIDENCE_FILE

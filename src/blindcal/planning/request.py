@@ -199,13 +199,14 @@ class Request:
 
     def for_inputs(self, inputs: Inputs | ThisYearInputs) -> Request:
         """The same request for these inputs, checked: their source, and how their calibration was moved."""
+        request = self.checked()
         if isinstance(inputs, ThisYearInputs):
             _refuse_limits_on_candidates(self.guarantee)
-            return replace(self, source=inputs.source, scale=None).checked()
+            return replace(request, source=inputs.source, scale=None)
         moved, scale = inputs.scale, None
         if moved is not None:
             scale = round(moved.shift, _DIGITS), round(moved.stretch, _DIGITS)
-        return replace(self, source=PAST, scale=scale).checked()
+        return replace(request, source=PAST, scale=scale)
 
     def checked(self) -> Request:
         """The same request, or an `InputError` if it does not say what to do."""

@@ -18,7 +18,7 @@ from blindcal.checks import Array, nonnegative, within
 from blindcal.errors import InputError
 from blindcal.io.cells import number_text
 from blindcal.io.tables import data_frame, long_frame
-from blindcal.policy.pareto_frontier import Frontier
+from blindcal.policy.pareto_frontier import Frontier, stacked_chains
 from blindcal.policy.policy import Policy
 
 _SLACK = 1e-12  # a limit missed by no more than this is the least or greatest value, rounded
@@ -97,7 +97,7 @@ def spend(
         raise InputError("give one frontier, or a sequence of frontiers of one instance each")
     errors = [(f.conference_error, f.adversary_error) for f in fronts]
     chosen = allocate(
-        *(errors[0] if single else map(_stacked, zip(*errors, strict=True))),
+        *(errors[0] if single else map(stacked_chains, zip(*errors, strict=True))),
         conference_limit=conference_error,
         adversary_limit=adversary_error,
         weights=weights,
@@ -106,12 +106,6 @@ def spend(
     policies = tuple(f.policy(adversary_error=a) for f, a in zip(fronts, points, strict=True))
     totals = chosen.conference_total, chosen.adversary_total
     return Spending(chosen.price, chosen.fraction, policies[0] if single else policies, *totals)
-
-
-def _stacked(chains: Sequence[Array]) -> Array:
-    """Chains of different lengths as one array, padded by repeating their last vertex."""
-    longest = max(chain.size for chain in chains)
-    return np.stack([np.pad(chain, (0, longest - chain.size), mode="edge") for chain in chains])
 
 
 def allocate(

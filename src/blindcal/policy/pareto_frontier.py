@@ -8,7 +8,7 @@ within an epsilon, the epsilon behind a success, and many papers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -338,14 +338,15 @@ def _labeled_frontier(belief: Belief, labels: Integers) -> Frontier:
         raise InputError("a labeled belief needs at least one instance")
     labels = np.broadcast_to(labels, (*lead, *labels.shape[-2:])).reshape(len(weight), -1, n)
     chains = [trace_frontier(*instance) for instance in zip(weight, favor, labels, strict=True)]
-    longest = max(len(chain[0]) for chain in chains)
-    conference, adversary, tables = (
-        np.stack([np.concatenate([part, part[-1:].repeat(longest - len(part), axis=0)]) for part in parts])
-        for parts in zip(*chains, strict=True)
-    )
-    conference, adversary = conference.reshape(*lead, longest), adversary.reshape(*lead, longest)
-    tables = tables.reshape(*lead, longest, n)
+    parts = [stacked_chains(part) for part in zip(*chains, strict=True)]
+    conference, adversary, tables = (part.reshape(*lead, *part.shape[1:]) for part in parts)
     return Frontier(belief, conference, adversary, adversary - adversary[..., :1], tables)
+
+
+def stacked_chains(chains: Sequence[Array]) -> Array:
+    """Chains of different lengths as one array, padded by repeating their last vertex."""
+    longest = max(map(len, chains))
+    return np.stack([np.concatenate([c, c[-1:].repeat(longest - len(c), axis=0)]) for c in chains])
 
 
 def trace_frontier(weight: Array, favor: Array, labels: Integers) -> tuple[Array, Array, Array]:

@@ -173,7 +173,7 @@ class _AffinePair:
             shift = np.zeros_like(y)
         heavy, light = max(self.prior, 1 - self.prior), min(self.prior, 1 - self.prior)
         missed = heavy * ndtr(-0.5 * apart - shift) + light * ndtr(-0.5 * apart + shift)
-        return np.asarray(missed * _normal_density(y, 0.0, 1.0))[None]
+        return np.asarray(missed * _normal_density(y, 1.0))[None]
 
     @property
     def _log_odds(self) -> float:
@@ -214,11 +214,11 @@ class _AffinePair:
         upper = np.diff(-ndtr(-(points - center) * narrow), axis=0)
         # Differences of the nearer tail keep their digits.
         part = np.where(points[1:] > center, upper, part)
-        return np.asarray(_normal_density(offset, 0.0, spread) * part)
+        return np.asarray(_normal_density(offset, spread) * part)
 
 
-def _normal_density(x: Array, mean: float, sd: float) -> Array:
-    return np.asarray(np.exp(-0.5 * np.square((x - mean) / sd)) / (sd * np.sqrt(2.0 * np.pi)))
+def _normal_density(x: Array, sd: float) -> Array:
+    return np.asarray(np.exp(-0.5 * np.square(x / sd)) / (sd * np.sqrt(2.0 * np.pi)))
 
 
 def _where_positive(offset: Array, slope: float) -> tuple[Array, Array]:

@@ -26,7 +26,7 @@ def folder_answer(folder: Folder, *, seconds: float, workers: Workers = 1) -> An
         request, inputs = settings_of(folder), read_folder_inputs(folder, folder.grid)
         if isinstance(inputs, ThisYearInputs):
             return level_answer(inputs, request)
-        return answer(inputs, request.for_inputs(inputs), seconds=seconds, workers=workers)
+        return answer(inputs, request, seconds=seconds, workers=workers)
     except BlindcalError:
         # What is missing or wrong is said by the command that needs it.
         return None
