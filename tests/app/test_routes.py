@@ -42,10 +42,20 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def both(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Client, Session]]:
+def app(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Client, Session]]:
     monkeypatch.setattr(routes, "MAX_EXPORT", LIMIT)
     with served(home) as (client, desk, _):
         yield client, desk
+
+
+@pytest.fixture
+def client(app: tuple[Client, Session]) -> Client:
+    return app[0]
+
+
+@pytest.fixture
+def desk(app: tuple[Client, Session]) -> Session:
+    return app[1]
 
 
 def put_all(client: Client, small: SmallConference) -> None:
@@ -72,10 +82,9 @@ def printed_as_shown(client: Client) -> bool:
 
 
 def test_a_whole_conference_and_no_reviewer_anywhere(
-    both: tuple[Client, Session], home: Path, capfd: pytest.CaptureFixture[str]
+    client: Client, home: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Canary ids, and a paper that is called like a script, through every page, download and message."""
-    client, _ = both
     small = attacked(small_conference(papers=8))
     said: list[str] = []
 
@@ -154,11 +163,8 @@ def test_a_whole_conference_and_no_reviewer_anywhere(
     assert not [one for one in (*small.canaries, "<img") for text in said if one in text]
 
 
-def test_the_list_that_was_shown_is_printed_whatever_the_folder_says(
-    both: tuple[Client, Session], home: Path
-) -> None:
+def test_the_list_that_was_shown_is_printed_whatever_the_folder_says(client: Client, home: Path) -> None:
     """An empty wait list means that papers stay there, and not the number in conference.toml."""
-    client, _ = both
     assert client.do("new", name="icx", accept="3", better="high", scores="public")
     put_all(client, small_conference(papers=8))
     assert client.do("import")
@@ -186,10 +192,9 @@ def printed_words(client: Client) -> Counter[str]:
 
 
 def test_the_same_conference_by_pages_and_by_commands_is_the_same_byte_for_byte(
-    both: tuple[Client, Session], home: Path, tmp_path: Path
+    client: Client, home: Path, tmp_path: Path
 ) -> None:
     """One key, the same files, a correction with new papers and a longer list: public folders are equal."""
-    client, _ = both
     few, more = small_conference(papers=8), small_conference(papers=11)
     apart = tmp_path / "commands"
     assert client.do("new", name="icx", accept="3", better="high", scores="public")
@@ -228,9 +233,8 @@ def test_the_same_conference_by_pages_and_by_commands_is_the_same_byte_for_byte(
 
 
 def test_a_file_that_makes_the_folder_unreadable_is_replaced_on_the_page_that_says_so(
-    both: tuple[Client, Session], home: Path
+    client: Client, home: Path
 ) -> None:
-    client, _ = both
     small = small_conference(papers=8)
     assert client.do("new", name="icx", accept="4", better="high", scores="public")
     assert client.put("reviews.csv", text_of(small.reviews).encode()).status == 200
@@ -259,8 +263,7 @@ def test_a_file_that_makes_the_folder_unreadable_is_replaced_on_the_page_that_sa
     assert client.do("leave")
 
 
-def test_pages_have_no_script_or_style_of_their_own_and_load_only_ours(both: tuple[Client, Session]) -> None:
-    client, _ = both
+def test_pages_have_no_script_or_style_of_their_own_and_load_only_ours(client: Client) -> None:
     for path in PAGES:
         page = client.get(path).text
         assert not re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:", page)
@@ -271,8 +274,7 @@ def test_pages_have_no_script_or_style_of_their_own_and_load_only_ours(both: tup
                 assert client.ask("GET", found, whole=True).status == 200
 
 
-def test_numbers_and_draws_of_the_pair_and_files_that_are_too_large(both: tuple[Client, Session]) -> None:
-    client, desk = both
+def test_numbers_and_draws_of_the_pair_and_files_that_are_too_large(client: Client, desk: Session) -> None:
     found = json.loads(client.get("/pair/numbers?noise=0.3&by=epsilon").body)
     assert {*found["regions"]} == {"first", "second", "conflict"}
     for bad in ("noise=-1", "nose=1"):
@@ -287,8 +289,7 @@ def test_numbers_and_draws_of_the_pair_and_files_that_are_too_large(both: tuple[
 
 
 @pytest.mark.parametrize("kind", ["committee", "map", ""])
-def test_a_small_file_that_would_take_gigabytes_is_refused(both: tuple[Client, Session], kind: str) -> None:
-    client, desk = both
+def test_a_small_file_that_would_take_gigabytes_is_refused(client: Client, desk: Session, kind: str) -> None:
     assert client.do("new", name="icx", accept="", better="high", scores="")
     assert client.put("a.csv.gz", BOMBS["rows.csv.gz"][0]()).status == 200
     assert client.do("read", **{"kind:a.csv.gz": kind})
@@ -299,8 +300,7 @@ def test_a_small_file_that_would_take_gigabytes_is_refused(both: tuple[Client, S
 
 
 @pytest.mark.parametrize("name", ["../evil.csv", "..", "a/b.csv", "/etc/passwd", "a\\b", ".x", "a\x00b"])
-def test_a_path_for_a_name_is_refused(both: tuple[Client, Session], home: Path, name: str) -> None:
-    client, desk = both
+def test_a_path_for_a_name_is_refused(client: Client, desk: Session, home: Path, name: str) -> None:
     assert client.put(name, b"paper,reviewer,score\n1,a,2\n").status == 400
     assert not client.do("open", name=name)
     assert not client.do("remove", name=name)
@@ -329,8 +329,7 @@ def test_a_path_for_a_name_is_refused(both: tuple[Client, Session], home: Path, 
         "/openapi.json",
     ],
 )
-def test_other_files_cannot_be_had(both: tuple[Client, Session], path: str) -> None:
-    client, _ = both
+def test_other_files_cannot_be_had(client: Client, path: str) -> None:
     assert client.get(path).status in (403, 404, 405)
 
 
@@ -363,9 +362,8 @@ def test_other_files_cannot_be_had(both: tuple[Client, Session], path: str) -> N
     ],
 )
 def test_what_cannot_be_done_is_told_on_the_page(
-    both: tuple[Client, Session], action: str, fields: dict[str, str], told: str
+    client: Client, action: str, fields: dict[str, str], told: str
 ) -> None:
-    client, _ = both
     assert client.do("new", name="icx", accept="", better="high", scores="")
     client.do(action, **fields)
     client.wait()
@@ -374,10 +372,9 @@ def test_what_cannot_be_done_is_told_on_the_page(
 
 
 def test_an_audit_plays_nobody_who_was_not_asked_for(
-    both: tuple[Client, Session], monkeypatch: pytest.MonkeyPatch
+    client: Client, desk: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A conference that is decided on its own reviews takes no other adversary."""
-    client, desk = both
     started: list[tuple[str, object]] = []
     monkeypatch.setattr(desk, "start", lambda name, adversaries: started.append((name, adversaries)))
     assert client.do("audit", evidence="", colluders="", prior="", loads="")
@@ -385,10 +382,7 @@ def test_an_audit_plays_nobody_who_was_not_asked_for(
 
 
 @pytest.mark.parametrize("action", [name for name in ACTIONS if name not in ("new", "open", "example")])
-def test_nothing_is_done_while_no_folder_is_open(
-    both: tuple[Client, Session], home: Path, action: str
-) -> None:
-    client, _ = both
+def test_nothing_is_done_while_no_folder_is_open(client: Client, home: Path, action: str) -> None:
     answer = client.post(
         f"/conference/do/{action}", {"sure": "yes", "place": "0", "reason": "x", "name": "x"}
     )
@@ -398,10 +392,7 @@ def test_nothing_is_done_while_no_folder_is_open(
     assert client.get("/conference").status == 200
 
 
-def test_many_requests_at_once_make_one_folder_and_one_release(
-    both: tuple[Client, Session], home: Path
-) -> None:
-    client, _ = both
+def test_many_requests_at_once_make_one_folder_and_one_release(client: Client, home: Path) -> None:
     with ThreadPoolExecutor(8) as people:
         made = [*people.map(lambda _: client.do("new", name="icx", accept="4", scores="public"), range(8))]
         assert made.count(True) == 1
@@ -414,9 +405,8 @@ def test_many_requests_at_once_make_one_folder_and_one_release(
 
 
 def test_a_conference_with_past_reviews_is_calibrated_and_no_reviewer_is_named(
-    both: tuple[Client, Session], home: Path
+    client: Client, home: Path
 ) -> None:
-    client, _ = both
     files = write_exports(home.parent / "downloads")
     assert client.do("new", name="icx", accept="40%", better="high", scores="public")
     for name in ("scores", "pc", "2025", "2026", "bulk"):
