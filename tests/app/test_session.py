@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Event
@@ -34,7 +34,7 @@ from small_pasts import few_sweeps
 pytestmark = pytest.mark.edge
 
 SMALL = small_conference(papers=8)
-PUBLIC = InitialSettings("public", accept_rate=0.4)
+PUBLIC = InitialSettings("public", "40%")
 
 
 @pytest.fixture
@@ -64,6 +64,12 @@ def wait(session: Session) -> None:
         raise session.error
 
 
+def run(session: Session, step: Callable[..., None], *given: object, **named: object) -> None:
+    """Take a step, and wait for its job."""
+    step(*given, **named)
+    wait(session)
+
+
 def latest(session: Session) -> LatestRelease:
     assert session.state.release is not None
     return session.state.release
@@ -83,8 +89,7 @@ def filled(session: Session, settings: InitialSettings = PUBLIC, small: SmallCon
 
 def decided(session: Session, settings: InitialSettings = PUBLIC) -> Path:
     folder = filled(session, settings)
-    session.decide()
-    wait(session)
+    run(session, session.decide)
     return folder
 
 
@@ -93,8 +98,7 @@ def test_a_guarantee_that_was_chosen_in_the_menu_is_decided(session: Session) ->
     assert session.state.fingerprint == read_key(session.home / "icx.key").fingerprint
     with pytest.raises(InputError, match="no such line"):
         session.choose_guarantee(0)
-    session.plan()
-    wait(session)
+    run(session, session.plan)
     for line in (99, len(MENU), -1):
         with pytest.raises(InputError, match="no such line"):
             session.choose_guarantee(line)
@@ -103,8 +107,7 @@ def test_a_guarantee_that_was_chosen_in_the_menu_is_decided(session: Session) ->
     session.choose_guarantee(menu.index(chosen))
     assert page_view(session, "plan")[1]["planned"].chosen == chosen, "the menu outlives a choice in it"
     assert folder_request(read_folder(folder)).guarantee == chosen
-    session.decide()
-    wait(session)
+    run(session, session.decide)
     release = latest(session)
     assert release.path == folder / "public" / "release-1"
     assert release.certificate["limits"]["epsilon"] == 3.0
@@ -119,14 +122,12 @@ def test_one_file_is_decided_on_the_pages_too(session: Session, release: str) ->
     session.bring_in()
     session.set_texts({"release": release})
     assert page_view(session, "plan")[1]["open"]["unset"] is None
-    session.plan()
-    wait(session)
+    run(session, session.plan)
     assert page_view(session, "plan")[1]["answer"].count("Expected gain") == 1
     others = [name for name, *_ in page_view(session, "settings")[1]["others"]]
     assert others == ["past-better", "posterior-cap", "among"]
     assert page_view(session, "papers")[1]["table"] is None
-    session.decide()
-    wait(session)
+    run(session, session.decide)
     template, view = page_view(session, "papers")
     assert (template, view["confidential"], len(view["table"].papers)) == ("papers.html", True, 8)
     assert not [one for one in SMALL.canaries if one in view["table"].data]
@@ -139,8 +140,7 @@ def test_one_file_is_decided_on_the_pages_too(session: Session, release: str) ->
 def test_what_is_decided_is_seen_by_another_session_and_frozen(session: Session) -> None:
     again = Session(session.home, filled(session))
     assert again.state.release is None
-    session.decide()
-    wait(session)
+    run(session, session.decide)
     before = everything(session.home)
     assert again.state.release is not None
     for change in (lambda: again.set_texts({"accept": "2"}), lambda: again.set({"guarantee": "public"})):
@@ -152,8 +152,7 @@ def test_what_is_decided_is_seen_by_another_session_and_frozen(session: Session)
         again.decide(reason=" ")
     with pytest.raises(RefusedError, match="one by one"):
         again.preview("5", "")
-    again.decide(reason="to be sure")
-    wait(again)
+    run(again, again.decide, reason="to be sure")
     assert again.result("decided").outcome.how == "stored"
     assert everything(session.home) == before, "the same decisions are returned"
     again.close()
@@ -225,8 +224,7 @@ def test_a_correction_a_withdrawal_and_new_papers_are_amended_with_a_reason(sess
     for paper, reason in (("p00", "again"), ("nothing", "why"), ("p01", " ")):
         with pytest.raises(InputError):
             session.withdraw(paper, reason)
-    session.decide(reason="two late papers, one withdrawn")
-    wait(session)
+    run(session, session.decide, reason="two late papers, one withdrawn")
     changes = session.result("decided").outcome.changes
     assert len(changes.new) == 2
     assert changes.withdrawn == ("p00",)
@@ -234,8 +232,7 @@ def test_a_correction_a_withdrawal_and_new_papers_are_amended_with_a_reason(sess
     assert release.path == folder / "public" / "release-2"
     assert (folder / "inputs" / "reviews.csv").is_file()
     assert (folder / "inputs" / "correction-1" / "reviews.csv").is_file()
-    session.start("verified")
-    wait(session)
+    run(session, session.start, "verified")
     assert session.result("verified").verification.agrees
 
 
@@ -251,8 +248,7 @@ def test_a_withdrawn_paper_comes_back_with_the_decision_it_had(session: Session)
         assert not session.state.amendable
         change()
         assert session.state.amendable, "the papers are others than those that are decided"
-        session.decide(reason=reason)
-        wait(session)
+        run(session, session.decide, reason=reason)
     assert session.state.folder.withdrawn == {}
     assert {one.paper: one.decision for one in latest(session).papers} == before
     with pytest.raises(InputError, match="no such paper"):
@@ -309,8 +305,7 @@ def test_no_promise_needs_consent(session: Session) -> None:
     assert session.state.request.guarantee.name == "none"
     with pytest.raises(InputError, match="yes_leak"):
         session.decide()
-    session.decide(leak=True)
-    wait(session)
+    run(session, session.decide, leak=True)
     assert latest(session).papers
 
 
@@ -432,9 +427,8 @@ def test_the_embedded_conference_lives_in_a_private_place_that_goes(session: Ses
 
 
 def test_confidential_scores_are_in_the_report_of_the_chair_alone(session: Session) -> None:
-    decided(session, InitialSettings("confidential", accept_rate=0.4))
-    session.start("report")
-    wait(session)
+    decided(session, InitialSettings("confidential", "40%"))
+    run(session, session.start, "report")
     release = latest(session)
     assert "success" not in release.public
     assert 0 < release.certificate["success"] < 1
@@ -463,7 +457,7 @@ def test_people_with_another_id_in_past_reviews_are_confirmed_side_by_side(
 ) -> None:
     """Two who changed their address: one found by name, one whom initials leave open."""
     few_sweeps(monkeypatch)
-    session.new("icx", InitialSettings("public", accept_rate=0.4))
+    session.new("icx", InitialSettings("public", "40%"))
     people = ["ada@new.org", "ben.ali@x.org", "cy@x.org", "dora@x.org"]
     names = ["Ada Byron", "Ben Ali", "Cy Young", "Dora Maar"]
     rows = [f"{who},{name}" for who, name in zip(people, names, strict=True)]
@@ -482,24 +476,24 @@ def test_people_with_another_id_in_past_reviews_are_confirmed_side_by_side(
     upload(session, "now.csv", "\n".join(["paper,reviewer,score", *scores]) + "\n")
     session.read_as(Reading(kinds={"2025.csv": "past", "2026.csv": "past", "now.csv": "reviews"}))
     session.bring_in()
-    session.start("fitted")
-    wait(session)
+    run(session, session.start, "fitted")
     pairs = {(one.old, one.new): one.taken for one in session.state.pairs}
     assert {old for old, _ in pairs} == {"A. Byron", "ben.ali@old.org"}
-    session.confirm_people({place: one.old == "A. Byron" for place, one in enumerate(session.state.pairs)})
-    wait(session)
+    run(
+        session,
+        session.confirm_people,
+        {place: one.old == "A. Byron" for place, one in enumerate(session.state.pairs)},
+    )
     assert session.state.pairs == (), "what was said is not asked again"
     same = read_aliases(str(session.state.folder.settings["same"]))
     assert same == {"A. Byron": "ada@new.org", "ben.ali@old.org": "ben.ali@old.org"}
     assert session.result("fitted").people.found == 3
-    session.join_people({"ben.ali@old.org": "ben.ali@x.org"})
-    wait(session)
+    run(session, session.join_people, {"ben.ali@old.org": "ben.ali@x.org"})
     assert session.state.same == {"A. Byron": "ada@new.org", "ben.ali@old.org": "ben.ali@x.org"}
     assert session.result("fitted").people.found == 4, "said by hand, and in place of what was said before"
     with pytest.raises(InputError, match="one that the committee's file has"):
         session.join_people({"ben.ali@old.org": "somebody@x.org"})
-    session.join_people({"nobody@x.org": "ada@new.org"})
-    wait(session)
+    run(session, session.join_people, {"nobody@x.org": "ada@new.org"})
     assert any("1 id of" in one and "in no past review" in one for one in session.result("fitted").remarks)
 
 

@@ -49,7 +49,7 @@ def test_a_folder_loose_files_and_python_give_one_certificate(tmp_path: Path) ->
     files["reviews"].write_text(
         "\n".join([header, *(f"{paper},{who},{round(float(score))}" for paper, who, score in cells), ""])
     )
-    created = made(tmp_path, InitialSettings("public", accept_rate=0.4), **files)
+    created = made(tmp_path, InitialSettings("public", "40%"), **files)
     assert read_key(key) == created.secret
     assert created.settings["grid"] != "none"
     folder = read_folder(tmp_path / "icx")
@@ -72,10 +72,9 @@ def test_a_folder_loose_files_and_python_give_one_certificate(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("wishes", "kinds", "told"),
     [
-        (InitialSettings("public", 0.4, "3"), "reviews", "either `accept_rate` or `accept`"),
         (InitialSettings("public", accept="99"), "reviews", "there are only"),
-        (InitialSettings("public", 0.4, better="up"), "reviews", "high"),
-        (InitialSettings("public", accept="3.5"), "reviews", "`accept` must be a whole number"),
+        (InitialSettings("public", "40%", "up"), "reviews", "high"),
+        (InitialSettings("public", accept="3.5"), "reviews", "`accept` must be a share of the papers"),
         (InitialSettings("public"), "reviews past", "`past` needs `committee`"),
         (InitialSettings("public"), "reviews past reviewers", "`past` or `reviewers`, not both"),
         (InitialSettings("public"), "reviews conflicts pools", "`conflicts` or `pools`, not both"),

@@ -251,10 +251,8 @@ def _whole_number(text: str, what: str = "that") -> int:
 
 
 def _make_conference(session: Session, form: Form) -> None:
-    rate, number = accept_setting(form.text("accept") or None)
-    better = form["better"] or "high"
-    wishes = InitialSettings(form.text("scores") or None, rate, number, better=better)
-    session.new(form.text("name"), wishes)
+    scores, accept = form.text("scores") or None, form.text("accept") or None
+    session.new(form.text("name"), InitialSettings(scores, accept, form["better"] or "high"))
 
 
 def _read_uploads(session: Session, form: Form) -> None:

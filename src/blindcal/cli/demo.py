@@ -93,7 +93,7 @@ def _make_folder(drawn: SimulatedConference, out: Path) -> None:
         with TemporaryDirectory() as scratch:
             reviews = Path(scratch, "reviews.csv")
             reviews.write_bytes(files[Path(INPUTS, "reviews.csv")])
-            wishes, sources = InitialSettings("public", accept_rate=RATE), [Source(reviews, "reviews")]
+            wishes, sources = InitialSettings("public", f"{100 * RATE:g}%"), [Source(reviews, "reviews")]
             create_folder(out, wishes, key_beside(out), sources)
         (out / HISTORY).mkdir(mode=0o700)
         for name in (path for path in files if path.parent.name == HISTORY):

@@ -47,7 +47,7 @@ from blindcal.project.imports import (
     read_import,
     write_import,
 )
-from blindcal.project.settings import FILE, Folder, accept_setting, read_folder
+from blindcal.project.settings import FILE, Folder, read_folder
 from blindcal.report.wording import answer_words
 from blindcal.reviews import BETTER, Reviews
 
@@ -389,7 +389,6 @@ def new(
     Example: blindcal new icx2027 --reviews export.csv --committee pc.csv --past 2026.csv --accept 25%
     --scores confidential
     """
-    rate, number = accept_setting(accept)
     if assignments is not None:
         choices = replace(choices, metareviews=metareviews_in(assignments))
     given = {"reviews": reviews, "conflicts": conflicts, "pools": pools, "reviewers": reviewers}
@@ -399,7 +398,7 @@ def new(
         sources += [Source(path, kind) for path in paths or ()]
     made = create_folder(
         folder,
-        InitialSettings(scores, rate, number, better=better),
+        InitialSettings(scores, accept, better),
         key_beside(folder) if key is None else key,
         sources,
         choices,

@@ -44,6 +44,7 @@ from blindcal.project.settings import (
     WITHOUT_HISTORY,
     Folder,
     Value,
+    accept_setting,
     conference_text,
     guarantee_settings,
     parse_paper_counts,
@@ -60,8 +61,8 @@ class InitialSettings:
     # Who may see the scores of all papers: `public`, everyone, or `confidential`. It has no default, and may
     # stay open only until reviews are in.
     scores: str | None = None
-    accept_rate: float | None = None  # the share of papers to accept, about
-    # Or exactly how many, as text such as `50` or `main=40,short=10`; neither leaves it open
+    # The share of papers to accept, about, such as `25%`, or exactly how many, such as `50` or
+    # `main=40,short=10`; None leaves it open
     accept: str | None = None
     better: str = "high"  # the better end of the scale, `high` or `low`
 
@@ -153,13 +154,11 @@ def create_example(folder: Path, drawn: SimulatedConference) -> None:
         for path, data in files.items():
             path.write_bytes(data)
         sources = [Source(path, path.stem) for path in files]
-        create_folder(folder, InitialSettings("public", accept_rate=RATE), key_beside(folder), sources)
+        create_folder(folder, InitialSettings("public", f"{100 * RATE:g}%"), key_beside(folder), sources)
 
 
 def _check_wishes(wishes: InitialSettings, kinds: Set[str]) -> None:
     """Refuse settings and kinds of files that cannot be together, before any file is read."""
-    if wishes.accept is not None and wishes.accept_rate is not None:
-        raise InputError("give either `accept_rate` or `accept`")
     if "reviews" in kinds or wishes.scores is not None:
         known_readers(wishes.scores)
     check_better(wishes.better)
@@ -173,13 +172,14 @@ def _check_wishes(wishes: InitialSettings, kinds: Set[str]) -> None:
 
 def _settings(folder: Path, key: Path, wishes: InitialSettings, kinds: Set[str]) -> dict[str, Value]:
     """The settings of a new folder without the names of its files."""
-    number = parse_paper_counts("`accept`", wishes.accept)
+    rate, counts = accept_setting(wishes.accept)
+    number = parse_paper_counts("`accept`", counts)
     chosen: dict[str, Value | None] = {
         "conference": folder.name,
         "better": wishes.better,
         "scores": wishes.scores,
-        "accept-rate": wishes.accept_rate,
-        "accept": wishes.accept if isinstance(number, dict) else number,
+        "accept-rate": rate,
+        "accept": counts if isinstance(number, dict) else number,
         "key": os.path.relpath(key, folder),
         "out": RELEASES_FOLDER,
         "numbered": True,
@@ -200,7 +200,7 @@ def _check_brought(brought: FolderImport, wishes: InitialSettings) -> None:
             "`past` needs `committee`: a row is fitted for everyone who may have reviewed. Those who did "
             "review must not be taken for it, since that is secret"
         )
-    number = parse_paper_counts("`accept`", wishes.accept)
+    number = parse_paper_counts("`accept`", accept_setting(wishes.accept)[1])
     if number is None or contents.imported is None:
         return
     tracks = paper_tracks(contents.imported.reviews.without(brought.withdrawn))
