@@ -248,7 +248,7 @@ def test_a_bad_value_is_reported_by_the_file(undecided: Path) -> None:
     ("command", "message"),
     [
         (["plan", "downloads"], "downloads must be a folder that `blindcal new` made"),
-        (["plan", "icy"], "icy: there is no such folder"),
+        (["plan", "icy"], "icy must be a folder that `blindcal new` made: there is no such folder"),
         (["decide", "icx/conference.toml"], "icx/conference.toml must be a folder that `blindcal new` made"),
         (["verify", "icx/inputs/reviews.csv"], "reviews.csv must be a folder that `blindcal new` made"),
         (["report", "icy", "--text"], "icy"),

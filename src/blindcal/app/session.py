@@ -270,8 +270,7 @@ class Session:
     @property
     def folders(self) -> list[str]:
         """The conferences' folders at home, by name."""
-        names = sorted(os.listdir(self.home)) if self.home.is_dir() else []
-        return [name for name in names if not name.startswith(".") and (self.home / name / FILE).is_file()]
+        return sorted(file.parent.name for file in self.home.glob(f"[!.]*/{FILE}") if file.is_file())
 
     @property
     def folder(self) -> Folder:

@@ -28,7 +28,7 @@ from blindcal.errors import InputError
 from blindcal.io.atomic_files import check_targets, refuse_published, write_json
 from blindcal.io.cells import count, number_text
 from blindcal.project.check import Adversaries, audit_folder, verify_folder
-from blindcal.project.folder import opened
+from blindcal.project.settings import read_folder
 from blindcal.report.wording import quota_line
 from blindcal.verification import EARLIER, Check
 
@@ -90,7 +90,7 @@ def audit(
         refuse_published(file)
     if keep is not None and loads is None:
         raise InputError("--keep goes with --loads")
-    folder = opened(path)
+    folder = read_folder(path)
     adversaries = Adversaries(prior or (), evidence or (), colluders or (), loads, keep)
     with hired(processes, None) as work:
         findings, record, remarks = audit_folder(folder, adversaries, key=key, **work)
@@ -222,7 +222,7 @@ def verify(
 
     Example: blindcal verify icx2027
     """
-    folder = opened(path)
+    folder = read_folder(path)
     with hired(processes, cluster) as work:
         verification, record, remarks = verify_folder(
             folder,

@@ -28,7 +28,8 @@ from blindcal.io.atomic_files import CERTIFICATE
 from blindcal.io.cells import count, number_text
 from blindcal.planning.advice import ADVICE
 from blindcal.project.decide import decide_folder
-from blindcal.project.folder import key_of, opened
+from blindcal.project.folder import key_of
+from blindcal.project.settings import read_folder
 from blindcal.report.wording import certified_promises, has_figures, percent
 
 _BY = {"this-year": "these reviews themselves", "file": "another method's evidence"}
@@ -61,7 +62,7 @@ def decide(
 
     Example: blindcal decide icx2027
     """
-    folder = opened(path)
+    folder = read_folder(path)
     with hired(processes, cluster) as work:
         outcome, public = decide_folder(
             folder,

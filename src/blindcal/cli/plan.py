@@ -41,9 +41,9 @@ from blindcal.policy.guarantee import NAMES, Guarantee
 from blindcal.posterior.conference import Conference, LevelByTrack
 from blindcal.posterior.inputs import Inputs
 from blindcal.posterior.this_year import ThisYearInputs
-from blindcal.project.folder import Work, folder_inputs, opened, settings_of
+from blindcal.project.folder import Work, folder_inputs, settings_of
 from blindcal.project.imports import decided
-from blindcal.project.settings import Folder, checked_consent, parse_guarantee
+from blindcal.project.settings import Folder, checked_consent, parse_guarantee, read_folder
 from blindcal.report.html_page import Report, page
 from blindcal.report.paper_survey import survey
 from blindcal.report.wording import (
@@ -111,7 +111,7 @@ def plan(
     given = [checked_consent(parse_guarantee(text), yes_leak=yes_leak) for text in guarantee or ()]
     if out is not None and len(given) > 1:
         raise InputError("--out goes with one --guarantee: its page has the menu")
-    folder = opened(path)
+    folder = read_folder(path)
     hidden = folder.settings.get("scores") == CONFIDENTIAL
     if out is not None:
         refuse_existing(out)

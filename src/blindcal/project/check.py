@@ -109,16 +109,15 @@ class FolderAudit(NamedTuple):
 
 def audit_folder(
     folder: Folder,
-    adversaries: Adversaries | None = None,
+    adversaries: Adversaries,
     *,
     key: Path | None = None,
     **work: Unpack[Work],
 ) -> FolderAudit:
     """Plays adversaries against the latest release of a folder: those always played, and those given."""
-    given = adversaries or Adversaries()
     past, record = recorded_release(release_of(folder), key_of(folder, key))
     if record.request.source != PAST:
-        if given != Adversaries():
+        if adversaries != Adversaries():
             raise InputError(
                 "papers that are decided by this year's evidence have no candidates: `audit` then observes "
                 "names and links, and takes no further adversary"
@@ -127,9 +126,9 @@ def audit_folder(
         watch = work.get("progress", no_progress)
         observed = this_year_findings(seen, better=record.request.better, progress=watch)
         return FolderAudit(observed, record, tuple(interrupted_remarks(folder)))
-    views, loads = published_views(past, record), given.loads
+    views, loads = published_views(past, record), adversaries.loads
     known = None if loads is None else true_loads(views) if loads == "true" else read_loads(loads)
-    more = adversary_findings(views, given, known, **work)
+    more = adversary_findings(views, adversaries, known, **work)
     findings = findings_of(views, better=record.request.better)
     exactly = (
         "a number of papers was accepted exactly: this adversary sees the private decisions too, so what it "

@@ -26,7 +26,7 @@ from blindcal.posterior.inputs import PAST, Inputs, read_inputs
 from blindcal.posterior.reuse_guard import read_better_ends
 from blindcal.posterior.this_year import EVIDENCE_FILE, ThisYearInputs
 from blindcal.project.imports import Notes, edited_settings, unknown_reviewers_listed
-from blindcal.project.settings import FILE, Folder, Value, folder_request, number_hint, read_folder
+from blindcal.project.settings import FILE, Folder, Value, folder_request, number_hint
 
 
 class Work(TypedDict, total=False):
@@ -34,13 +34,6 @@ class Work(TypedDict, total=False):
 
     workers: Workers  # how many processes on this machine, or a cluster
     progress: Progress
-
-
-def opened(path: Path) -> Folder:
-    """The conference's folder at `path`."""
-    if not os.path.lexists(path):
-        raise InputError(f"{path}: there is no such folder")
-    return read_folder(path)
 
 
 def settings_of(folder: Folder, *, yes_leak: bool = False) -> Request:

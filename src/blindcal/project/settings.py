@@ -263,7 +263,8 @@ def read_folder(path: StrPath) -> Folder:
     folder = Path(path)
     file = folder / FILE
     if not os.path.lexists(file):
-        raise InputError(f"{folder} must be a folder that `blindcal new` made: there is no {FILE} in it")
+        lacks = f"{FILE} in it" if os.path.lexists(folder) else "such folder"
+        raise InputError(f"{folder} must be a folder that `blindcal new` made: there is no {lacks}")
     content = _parse_toml(decode_utf8(read_bytes(file), str(file)), str(file))
     broken = {name: _broken_rule(name, value) for name, value in content.items() if name not in NOTES}
     problems = [
