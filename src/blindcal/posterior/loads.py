@@ -86,7 +86,9 @@ class AssignmentSums:
         papers = list(zip(weights, self.index, self.sets, strict=True))
         forward = [np.zeros((states, cases))]
         forward[0][0] = 1.0
-        by_set = [_weights_by_set(weight, index, len(sets)) for weight, index, sets in papers]
+        by_set = [np.zeros((len(sets), cases)) for sets in self.sets]
+        for summed, (weight, index, _) in zip(by_set, papers, strict=True):
+            np.add.at(summed, index, weight)
         for own, weight in zip(moves, by_set, strict=True):
             forward.append(np.zeros((states, cases)))
             for (before, step), chance in zip(own, weight, strict=True):
@@ -103,13 +105,6 @@ class AssignmentSums:
             backward = back
         masses = [w * beside[index] for (w, index, _), beside in zip(papers, rest[::-1], strict=True)]
         return forward[-1][-1], masses
-
-
-def _weights_by_set(weights: Array, index: Integers, sets: int) -> Array:
-    """The weight `[set, case]` of each set, from those of its tuples, `[tuple, case]`."""
-    summed = np.zeros((sets, weights.shape[1]))
-    np.add.at(summed, index, weights)
-    return summed
 
 
 def exact_beliefs(cases: Sequence[PaperCase], loads: Mapping[str, int]) -> list[Array]:

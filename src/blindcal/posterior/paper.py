@@ -39,7 +39,6 @@ from blindcal.posterior.tuple_sums import (
     subsets,
 )
 from blindcal.posterior.tuple_weights import (
-    CACHE_CHUNK,
     UNWEIGHABLE,
     PaperData,
     acceptance_evidence,
@@ -324,6 +323,7 @@ def secret_of(
 
 _SAMPLE_SIZE, _MAX_TRIES = 20_000, 4_000_000
 _FAVOR_ERROR = 1e-8  # above e^-19
+_CACHE_CHUNK = 1 << 16  # how many numbers stay in the processor's cache
 
 
 def _sample_tuples(nodes: QuadratureNodes, rng: np.random.Generator) -> Integers | None:
@@ -357,7 +357,7 @@ def _tuple_favors(nodes: QuadratureNodes, rows: Integers) -> Array:
     A part above the bar is off by less than e^-19 (see above): a favor that may be a tie counts as one.
     """
     parts = np.stack([nodes.mass, nodes.mass * nodes.above], axis=1)
-    sums, size = np.empty((len(rows), 2)), max(1, CACHE_CHUNK // nodes.mass.size)
+    sums, size = np.empty((len(rows), 2)), max(1, _CACHE_CHUNK // nodes.mass.size)
     for start in range(0, len(rows), size):
         sums[start : start + size] = tuple_products(nodes.likelihood, rows[start : start + size]) @ parts
     favor = np.clip(sums[:, 1] / sums[:, 0], 0.0, 1.0)

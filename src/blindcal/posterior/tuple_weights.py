@@ -42,8 +42,7 @@ _MAX_NODES = 12_000
 # weight counts as 0, because floats near the smallest one have few digits.
 WEIGHT_ERROR, _LEAST_WEIGHT = 1e-9, 1e-300
 _ROUNDOFF = float(np.finfo(float).epsneg)
-# Numbers that are held at once, and of products of single tuples, which stay in the processor's cache.
-_CHUNK, CACHE_CHUNK = 1 << 22, 1 << 16
+_CHUNK = 1 << 22  # how many numbers are held at once
 _UNDERFLOW = 1e-250  # sums of products below this may have lost digits to underflow
 _DIFFERENCE = 1e-3  # step of the finite differences in quality
 UNWEIGHABLE = (
@@ -251,7 +250,8 @@ def _by_quadrature(case: PaperData, rows: Integers | None) -> tuple[Array, Array
     if rows is None:
         below, above = _sums_of_all_tuples(case, relative, edge)
     else:
-        below, above = _sums_of_tuples(rows, relative, edge)
+        mass = tuple_products(relative, rows)
+        below, above = mass[:, :edge].sum(axis=1), mass[:, edge:].sum(axis=1)
     total = below + above
     log_weight, favor = scale + np.log(total), above / total
     light = np.flatnonzero(~(total >= _UNDERFLOW))
@@ -324,15 +324,6 @@ def _sums_of_all_tuples(case: PaperData, relative: Array, edge: int) -> tuple[Ar
         below[tuples] = (left[:, :edge] @ right[:, :edge].T).ravel()[pairs]
         above[tuples] = (left[:, edge:] @ right[:, edge:].T).ravel()[pairs]
     return below, above
-
-
-def _sums_of_tuples(rows: Integers, relative: Array, edge: int) -> tuple[Array, Array]:
-    """For these tuples the sums over the nodes below and above the bar."""
-    sums, size = np.empty((2, len(rows))), max(1, CACHE_CHUNK // relative.shape[2])
-    for start in range(0, len(rows), size):
-        mass = tuple_products(relative, rows[start : start + size])
-        sums[:, start : start + size] = mass[:, :edge].sum(axis=1), mass[:, edge:].sum(axis=1)
-    return sums[0], sums[1]
 
 
 def tuple_products(relative: Array, rows: Integers) -> Array:
