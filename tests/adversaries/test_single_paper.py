@@ -25,6 +25,7 @@ from blindcal.adversaries.single_paper import (
     case_view,
     links,
     published_view,
+    released_view,
     rises,
 )
 from blindcal.certify.claims import Claim, certify
@@ -380,6 +381,22 @@ def test_after_the_toss_the_decision_is_known(accepted: bool) -> None:
     for policy in ("raw", "public"):
         assert view.mass(policy)[0] == pytest.approx(case.belief.weight)
     assert view.truth == tuple(case.tuples[7])
+
+
+@pytest.mark.parametrize("accepted", [True, False])
+def test_who_followed_the_evidence_leaves_the_tuples_that_agree(accepted: bool) -> None:
+    """Without the true reviewers; a decision that no tuple leads to says nothing."""
+    rng, unexplained = np.random.default_rng(6), 0
+    for _ in range(count(40, 400)):
+        case = random_case(rng, 4, int(rng.integers(1, 4)))
+        view, weight = released_view(case, accepted), case.belief.weight
+        agrees = (case.belief.favor > 0.5) == accepted
+        unexplained += not agrees.any()
+        expected = weight * agrees / (weight @ agrees) if agrees.any() else weight
+        for policy in ("chosen", "full"):
+            assert view.mass(policy)[0] == pytest.approx(expected, abs=1e-12)
+        assert view.truth is None
+    assert unexplained > 0
 
 
 def test_strangers_are_refused() -> None:
