@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import permutations, product
+from itertools import product
 
 import numpy as np
 import pytest
-from scipy.stats import multivariate_normal, norm
 
 from blindcal import Affine, Belief, InputError, Policy, audit, private_policy
+from blindcal.adversaries.single_paper import case_view
 from blindcal.benchmark import (
     INSTANCES,
     MECHANISMS,
@@ -25,7 +25,10 @@ from blindcal.benchmark import (
     shared_reviewers,
 )
 from blindcal.policy.guarantee import Guarantee
+from blindcal.policy.policy import public_policy
+from blindcal.posterior.paper import PaperCase
 from general_program import least_loss
+from loaded_conferences import Assigned
 from sizes import count
 
 # Papers, secrets of all papers together, and assignments.
@@ -62,69 +65,34 @@ def test_an_instance_is_what_was_published(name: str) -> None:
 
 # --- Three papers with two reviews each by three people, everyone with two: all of it by enumeration.
 
-Who = tuple[tuple[int, int], ...]
+
+def listed(rng: np.random.Generator) -> tuple[Instance, list[PaperCase], Assigned]:
+    """An instance, its papers, and the list of everything that can have been."""
+    people = Affine(np.exp(rng.normal(0.0, 0.5, 3)), rng.normal(0.0, 0.7, 3), rng.uniform(0.3, 0.8, 3))
+    score, names = rng.normal(0.0, 1.2, (3, 2)), ("r0", "r1", "r2")
+    known = zip(people.slope.tolist(), people.offset.tolist(), people.noise.tolist(), strict=True)
+    rows = tuple((*row, 0.0, 0.0, 0.0, 0.0) for row in known)
+    cases = [
+        PaperCase(f"p{number}", tuple(sorted(own)), names, (2 / 3,) * 3, rows, 0.0)
+        for number, own in enumerate(score.tolist())
+    ]
+    views = [case_view(case, public_policy(case.belief), 1.0) for case in cases]
+    return shared_reviewers("x", score, people, 2), cases, Assigned(views, dict.fromkeys(names, 2))
 
 
-class Enumerated:
-    """The same conference listed by hand: densities from SciPy, assignments from all products."""
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        self.slope = np.exp(rng.normal(0.0, 0.5, 3))
-        self.offset, self.noise = rng.normal(0.0, 0.7, 3), rng.uniform(0.3, 0.8, 3)
-        self.score = np.sort(rng.normal(0.0, 1.2, (3, 2)), axis=1)
-        self.pairs = list(permutations(range(3), 2))
-        self.density = [{pair: self._density(own, pair) for pair in self.pairs} for own in self.score]
-        self.favor = [{pair: self._favor(own, pair) for pair in self.pairs} for own in self.score]
-        joint = {
-            who: float(np.prod([self.density[i][pair] for i, pair in enumerate(who)]))
-            for who in product(self.pairs, repeat=3)
-            if all(sum(person in pair for pair in who) == 2 for person in range(3))
-        }
-        self.joint = {who: mass / sum(joint.values()) for who, mass in joint.items()}
-
-    def _density(self, score: np.ndarray, pair: tuple[int, int]) -> float:
-        a, b, s = self.slope[list(pair)], self.offset[list(pair)], self.noise[list(pair)]
-        return float(multivariate_normal(b, np.outer(a, a) + np.diag(s**2)).pdf(score))
-
-    def _favor(self, score: np.ndarray, pair: tuple[int, int]) -> float:
-        a, b, s = self.slope[list(pair)], self.offset[list(pair)], self.noise[list(pair)]
-        precision = 1.0 + float((a**2 / s**2).sum())
-        return float(norm.cdf((a * (score - b) / s**2).sum() / np.sqrt(precision)))
-
-    def instance(self) -> Instance:
-        return shared_reviewers("x", self.score, Affine(self.slope, self.offset, self.noise), 2)
-
-    def named(self, known: Instance, ways: list[dict[int, tuple[Policy, bool]]]) -> float:
-        """The chance of naming a reviewer, mean over the six reviews, summed over all decisions."""
-        total = 0.0
-        for way in ways:
-            mass = {who: chance * self.chance(known, way, who) for who, chance in self.joint.items()}
-            for paper, slot in product(range(3), range(2)):
-                total += max(
-                    sum(m for who, m in mass.items() if who[paper][slot] == person) for person in range(3)
-                )
-        return total / 6
-
-    def ways(self, known: Instance, step: SequentialMechanism) -> list[dict[int, tuple[Policy, bool]]]:
-        """Every way in which all papers may be decided, with the tables that led to it."""
-        ways: list[dict[int, tuple[Policy, bool]]] = [{}]
-        for _ in range(3):
-            longer = []
-            for way in ways:
-                paper, policy = step(known, {i: yes for i, (_, yes) in way.items()})
-                longer += [{**way, paper: (policy, yes)} for yes in (True, False)]
-            ways = [way for way in longer if any(self.chance(known, way, who) > 0.0 for who in self.joint)]
-        return ways
-
-    def chance(self, known: Instance, way: dict[int, tuple[Policy, bool]], who: Who) -> float:
-        return float(np.prod([self.accepts(known, p, i, who[i], yes) for i, (p, yes) in way.items()]))
-
-    def accepts(self, known: Instance, policy: Policy, paper: int, pair: tuple[int, int], yes: bool) -> float:
-        labels = known.beliefs[paper].labels
-        assert labels is not None
-        (secret,) = np.flatnonzero((pair == labels.T).all(axis=1))
-        accept = float(policy.accept[secret])
-        return accept if yes else 1.0 - accept
+def named(known: Instance, lister: Assigned, step: SequentialMechanism) -> float:
+    """The chance of naming a reviewer, mean over all reviews, over every way in which papers are decided."""
+    weights = [view.weight for view in lister.views]
+    right = 0.0
+    for outcome in product((True, False), repeat=len(weights)):
+        masses, decided = list(weights), dict[int, bool]()
+        while len(decided) < len(weights) and lister.total(masses) > 0.0:
+            paper, policy = step(known, decided)
+            decided[paper] = outcome[paper]
+            masses[paper] = weights[paper] * (policy.accept if outcome[paper] else 1.0 - policy.accept)
+        if (total := lister.total(masses)) > 0.0:
+            right += total * np.mean([own.max(axis=1) for own in lister.authors(masses)])
+    return right / lister.total(weights)
 
 
 def test_several_reviews_a_paper_against_enumeration() -> None:
@@ -132,32 +100,29 @@ def test_several_reviews_a_paper_against_enumeration() -> None:
     rng = np.random.default_rng(46)
     largest = 0.0
     for _ in range(count(25, 100)):
-        listed = Enumerated(rng)
-        known = listed.instance()
-        baseline = listed.named(known, [{}])
+        known, cases, lister = listed(rng)
+        weights = [view.weight for view in lister.views]
+        baseline = np.mean([own.max(axis=1) for own in lister.authors(weights)])
+        every = np.array([row for row, _ in lister.weighed(weights)])
+        chance = np.array([weight for _, weight in lister.weighed(weights)]) / lister.total(weights)
         for name in ("full calibration", "crowd of 10, epsilon 3", "average"):
             policies = [MECHANISMS[name](belief) for belief in known.beliefs]
             found = measure(MECHANISMS[name], name, known)
-            separate = listed.ways(known, lambda _, decided, p=policies: (len(decided), p[len(decided)]))
+            separate = named(known, lister, lambda _, decided, p=policies: (len(decided), p[len(decided)]))
             assert found.baseline == pytest.approx(baseline, abs=1e-9)
-            assert found.coupled == pytest.approx(listed.named(known, separate) - baseline, abs=1e-9)
-            wrong = sum(
-                chance
-                * sum(
-                    yes * (1 - listed.favor[i][who[i]]) + (1 - yes) * listed.favor[i][who[i]]
-                    for i, yes in enumerate(
-                        listed.accepts(known, policies[i], i, who[i], True) for i in range(3)
-                    )
+            assert found.coupled == pytest.approx(separate - baseline, abs=1e-9)
+            wrong = [
+                chance @ (accept * (1.0 - favor) + (1.0 - accept) * favor)
+                for accept, favor in (
+                    (policy.accept[rows], case.belief.favor[rows])
+                    for policy, case, rows in zip(policies, cases, every.T, strict=True)
                 )
-                / 3
-                for who, chance in listed.joint.items()
-            )
-            assert found.error == pytest.approx(wrong, abs=1e-9)
+            ]
+            assert found.error == pytest.approx(np.mean(wrong), abs=1e-9)
             largest = max(largest, found.coupled)
         sequence = measure(nothing_added, "nothing added", known)
-        assert sequence.coupled == pytest.approx(
-            listed.named(known, listed.ways(known, nothing_added)) - baseline, abs=1e-9
-        )
+        together = named(known, lister, nothing_added)
+        assert sequence.coupled == pytest.approx(together - baseline, abs=1e-9)
         assert sequence.coupled < 1e-7
     assert largest > 0.05, "guarantees for each paper can add much"
 
