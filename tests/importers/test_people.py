@@ -185,6 +185,8 @@ NO_CONFLICT = "none of its rows is one"
 BAD_PEOPLE = {
     b"country\nUK\n": "must be a list of people",
     b'[{"is_reviewer": true, "members": []}, 7]': "must be a list of people",
+    b'[{"is_reviewer": true, "members": ["AB12"]}]': r"fetch the teams with \?expand=members",
+    b'[{"is_reviewer": false, "members": []}]': "must have a team that may review",
     b"paper,title,review,reviewername,email,OveMer\n1,W,1A,Ada,ada@example.edu,3\n": ABOUT_PAPERS,
     b"Score,Proposal ID,Reviewer name,Reviewer email\n3,W,Ada,ada@example.edu\n": ABOUT_PAPERS,
     b"email,name\nada,A\n,B\n": "row 3, column email: must not be empty",

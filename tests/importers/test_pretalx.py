@@ -201,13 +201,3 @@ def test_what_was_left_unticked_is_named() -> None:
     imported = import_reviews(without("Reviewer email"), "x")
     assert any("reviewers of one name are taken as one person" in line for line in imported.warnings)
     assert table(without("Score"), score_field="Overall") == table(EXPORT, score_field="Overall")
-
-
-def test_teams_without_their_members_are_refused() -> None:
-    plain = teams(*people())
-    plain["results"][0]["members"] = [person["code"] for person in people()]
-    with pytest.raises(Exception, match=r"fetch the teams with \?expand=members"):
-        read_people(dumped(plain), "teams.json")
-    with pytest.raises(Exception, match="must have a team that may review"):
-        read_people(dumped(teams(*people(), is_reviewer=False)), "teams.json")
-    refused(dumped(teams(*people())), "must hold reviews: this is pretalx's list of teams")

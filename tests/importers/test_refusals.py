@@ -103,6 +103,7 @@ REFUSED = shown(
         (SYSTEMS / "openreview-neurips2023-people.csv").read_bytes(),
         "must hold reviews: this says who is behind ids, for `map`",
     ),
+    ([{"is_reviewer": True, "members": []}], "must hold reviews: this is pretalx's list of teams"),
     # Reviews by nobody: letters and numbers of reviews are not people.
     (b"paper,overall\n1,4\n", "must say who the reviewers are"),
     (b"paper,title,OveMer\n1,W,3\n", "there is no column for them. Export as a chair"),

@@ -22,7 +22,7 @@ from blindcal.importers.sheet import (
     json_pages,
     json_size,
 )
-from exports import BY_NAME, refused
+from exports import BY_NAME
 
 
 def table(*lines: str, workbook: bool = False) -> HeadedTable | None:
@@ -77,20 +77,18 @@ def test_columns_that_are_not_there_are_empty_and_those_there_twice_are_told() -
 # --- Values of a JSON text: objects, pages that are not all, and what a cell would say.
 
 
-def test_a_list_with_anything_but_objects_is_refused() -> None:
-    for name, key in (("openreview/api2-replies.json", "notes"), ("pretalx/legacy-2020.json", "results")):
-        entire = json.loads(BY_NAME[name].data)
-        mixed = {**entire, key: [*entire[key], 7]}
-        refused(json.dumps(mixed).encode(), "must have nothing but objects in a list of reviews or notes")
-
-
-def test_a_page_of_many_is_not_taken_for_all() -> None:
-    for name, key in (("openreview/api2-replies.json", "notes"), ("pretalx/legacy-2020.json", "results")):
-        export = BY_NAME[name]
-        entire = json.loads(export.data)
-        part = {**entire, key: entire[key][:-1]}
-        with pytest.raises(InputError, match=r"must hold all [34] entries: fetch every page"):
-            export.read(json.dumps(part).encode())
+@pytest.mark.parametrize(
+    ("name", "key"), [("openreview/api2-replies.json", "notes"), ("pretalx/legacy-2020.json", "results")]
+)
+def test_a_list_with_other_things_or_a_page_of_many_is_refused(name: str, key: str) -> None:
+    export = BY_NAME[name]
+    entire = json.loads(export.data)
+    for items, rule in (
+        ([*entire[key], 7], "must have nothing but objects in a list of reviews or notes"),
+        (entire[key][:-1], "must hold all [34] entries: fetch every page"),
+    ):
+        with pytest.raises(InputError, match=rule):
+            export.read(json.dumps({**entire, key: items}).encode())
 
 
 def test_objects_of_a_list_are_all_of_it_or_none() -> None:

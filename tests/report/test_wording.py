@@ -88,13 +88,6 @@ def test_a_crowd_is_promised_with_what_it_does_not_cover():
     assert "hidden" not in told
 
 
-def test_what_epsilon_promises_is_said_of_a_single_decision():
-    """Of all decisions together it is false for somebody who knows that papers share reviewers."""
-    assert all(
-        "single decision" in one for one in promises(Guarantee("steady", epsilon=2.0)) if "odds" in one
-    )
-
-
 def test_a_factor_is_written_as_people_write_numbers():
     times = [written(value, "times") for value in (1.0, 2.6139, 38.06, 11_983.4, 2e6, float("inf"))]
     assert times == ["1", "2.61", "38.1", "11,983", "any number of", "any number of"]
