@@ -342,31 +342,29 @@ POLICY = bc.Policy([1.0, 0.25])
 ONE = bc.Belief([0.6, 0.4], [0.9, 0.2])
 
 
-def results() -> dict[str, object]:
-    front = bc.frontier(BELIEF)
-    return {
-        "belief": BELIEF,
-        "policy": POLICY,
-        "frontier": front,
-        "spending": spend(front, conference_error=0.3),
-        "audit": bc.audit(ONE, bc.Policy([0.75, 0.25])),
-        "games": bc.play(BELIEF, POLICY, 10, np.random.default_rng(1)),
-        "average frontier": average_frontier((bc.Affine(1.2, 0.3, 0.5), bc.Affine(0.8, -0.3, 0.5))),
-        "ranking errors": bc.paper.appendix_a([0.1], ["raw"], trials=2),
-        "figure": bc.paper.figure("6"),
-        "solution": solve(ONE, bc.Guarantee("steady", epsilon=2.0)),
-        "average rule": average_frontier((bc.Affine(1.2, 0.3), bc.Affine(0.8, -0.3))).rule(
-            conference_error=0.01
-        ),
-    }
+AUDITED = bc.audit(ONE, bc.Policy([0.75, 0.25]))
+FRONTIER = bc.frontier(BELIEF)
+AVERAGE = average_frontier((bc.Affine(1.2, 0.3), bc.Affine(0.8, -0.3)))
+RESULTS = {
+    "belief": BELIEF,
+    "policy": POLICY,
+    "frontier": FRONTIER,
+    "spending": spend(FRONTIER, conference_error=0.3),
+    "audit": AUDITED,
+    "games": bc.play(BELIEF, POLICY, 10, np.random.default_rng(1)),
+    "average frontier": average_frontier((bc.Affine(1.2, 0.3, 0.5), bc.Affine(0.8, -0.3, 0.5))),
+    "average rule": AVERAGE.rule(conference_error=0.01),
+    "ranking errors": bc.paper.appendix_a([0.1], ["raw"], trials=2),
+    "figure": bc.paper.figure("6"),
+    "solution": solve(ONE, bc.Guarantee("steady", epsilon=2.0)),
+}
 
 
 @pytest.mark.edge
-@pytest.mark.parametrize("name", results())
+@pytest.mark.parametrize("name", RESULTS)
 def test_every_result_type_has_a_frame(name: str) -> None:
-    made = results()[name]
-    assert is_dataclass(made)
-    found = made.to_frame()
+    assert is_dataclass(RESULTS[name])
+    found = RESULTS[name].to_frame()
     assert len(found) > 0
     assert found.notna().all(axis=None)
 
@@ -377,9 +375,8 @@ def test_the_numbers_are_in_their_rows() -> None:
     assert found.columns.tolist() == ["instance", "secret", "weight", "favor"]
     row = found[(found.instance == 1) & (found.secret == 0)].iloc[0]
     assert (row.weight, row.favor) == (0.5, 0.3)
-    audited = bc.audit(ONE, bc.Policy([0.75, 0.25]))
-    row = audited.to_frame().iloc[0]
-    assert (row.success, row.multiplier) == (float(audited.success), audited.multiplier)
+    row = AUDITED.to_frame().iloc[0]
+    assert (row.success, row.multiplier) == (float(AUDITED.success), AUDITED.multiplier)
 
 
 @pytest.mark.edge
