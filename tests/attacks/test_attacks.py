@@ -18,7 +18,7 @@ from blindcal.certify.claims import keeps_guarantee
 from blindcal.certify.exact import UNIT, ExactPolicy
 from blindcal.deciding.decide import Outcome
 from blindcal.deciding.key import Key, make_key
-from blindcal.deciding.ledger import Ledger, ledger_folder, read_ledger
+from blindcal.deciding.ledger import ledger_folder
 from blindcal.deciding.record import PaperRecord
 from blindcal.errors import InputError, RefusedError, VerificationError
 from blindcal.planning.conference_plan import plan_conference
@@ -27,7 +27,7 @@ from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.belief import Belief
 from blindcal.posterior.conference import Conference, TrueReviewers
 from blindcal.verification import Check, checks_of, refuse_failed
-from sealed_releases import forge, probability_of
+from sealed_releases import forge, ledger_of, probability_of
 from small_conferences import (
     arguments,
     command_line,
@@ -57,10 +57,6 @@ def key(tmp_path: Path) -> Path:
 
 def verified(conference: Conference, truth: TrueReviewers, key: Path) -> list[Check]:
     return checks_of(conference, truth, ledger_of(key))
-
-
-def ledger_of(key: Path) -> Ledger:
-    return read_ledger(key, Key(key.read_bytes()))
 
 
 def decided(
@@ -252,6 +248,10 @@ class Copy:
         cli = pytest.importorskip("blindcal.cli")
         return int(cli.run(arguments(self.inputs, self.key, self.public, "numbered = true", *more)))
 
+    def amend(self, *more: str) -> int:
+        small_conference(papers=3).with_review(3, score="0.5").write(self.inputs)
+        return self.decide("--amend", "--reason", "a score was mistyped", *more)
+
     def verify(self, *more: str) -> int:
         cli = pytest.importorskip("blindcal.cli")
         command = command_line("verify", self.inputs, self.key, self.public, "numbered = true", *more)
@@ -280,8 +280,7 @@ def test_the_first_decision_says_that_only_one_copy_of_the_key_may_decide(
     assert one.decide() == 0
     assert warned in capsys.readouterr().out
     assert one.decide() == 0
-    small_conference(papers=3).with_review(3, score="0.5").write(one.inputs)
-    assert one.decide("--amend", "--reason", "a score was mistyped") == 0
+    assert one.amend() == 0
     assert warned not in capsys.readouterr().out
 
 
@@ -292,9 +291,7 @@ def test_two_copies_of_a_key_that_decided_apart_are_named(
     """The first copy made two releases, the second one: it lacks the latest, and its first is another."""
     one, two = copies
     assert one.decide() == 0
-    small = small_conference(papers=3)
-    small.with_review(3, score="0.5").write(one.inputs)
-    assert one.decide("--amend", "--reason", "a score was mistyped") == 0
+    assert one.amend() == 0
     capsys.readouterr()
     assert two.decide("--published", str(one.public)) == 3
     assert "holds only 0" in capsys.readouterr().err
@@ -322,8 +319,7 @@ def test_decisions_changed_in_any_published_folder_are_noticed(
     """In a downloaded copy, and in the chair's own folder of a release that was amended since."""
     one, _ = copies
     assert one.decide() == 0
-    small_conference(papers=3).with_review(3, score="0.5").write(one.inputs)
-    assert one.decide("--amend", "--reason", "a score was mistyped") == 0
+    assert one.amend() == 0
     for name in ("release-1", "release-2"):
         copied = tmp_path / f"downloaded-{name}"
         shutil.copytree(one.public, copied)

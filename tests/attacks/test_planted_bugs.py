@@ -46,6 +46,7 @@ from small_conferences import (
     SmallConference,
     arguments,
     known_key,
+    loaded,
     sealed_tables,
     small_conference,
     swapped,
@@ -119,16 +120,10 @@ def public_decisions_follow_the_evidence(folder: Path) -> None:
     found = {
         line.split(",")[0]: line.split(",")[1] for line in files["decisions.csv"].decode().splitlines()[1:]
     }
-    conference, _ = loaded(folder / "in", bar=0.0)
+    conference, _ = loaded(small, accept_rate=None, bar=0.0)
     for case in conference.cases:
         favor = float(case.belief.weight @ case.belief.favor)
         assert found[case.paper] == ("accept" if favor > 0.5 else "reject")
-
-
-def loaded(folder: Path, *, bar: float | None = None, rate: float | None = None) -> tuple[Any, Any]:
-    files = (folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools"))
-    conference, truth = inputs.read_inputs(*files).prepared(accept_rate=rate, bar=bar)
-    return conference, truth.reviewers
 
 
 def coins_of_different_facts_differ(folder: Path) -> None:
@@ -286,7 +281,7 @@ def public_table_holds_decisions_only(folder: Path) -> None:
 def lists_follow_from_the_private_decisions_alone(folder: Path) -> None:
     """Whoever wrote the reviews: where the private decisions are the same, so is the list, of 3 papers."""
     small = small_conference(seed=8, papers=6, noise=1.0, spread=0.3)
-    conference, truth = loaded(small.write(folder / "in"), rate=0.5)
+    conference, truth = loaded(small, accept_rate=0.5)
     request = Request(Guarantee("average", epsilon=None), accept=3)
     plans_ = plans.plan_conference(conference, request.guarantee)
     lists: dict[tuple[bool, ...], set[str]] = {}

@@ -69,6 +69,11 @@ def seal_next(ledger: Ledger) -> Ledger:
     return commit(ledger, record, POLICIES, stamp)
 
 
+def ledger_of(key_path: Path) -> Ledger:
+    """The ledger of the key in this file."""
+    return read_ledger(key_path, read_key(key_path))
+
+
 def several(key_path: Path, releases: int = 3) -> list[Path]:
     for _ in range(releases):
         with open_ledger(key_path, read_key(key_path)) as ledger:
@@ -78,7 +83,7 @@ def several(key_path: Path, releases: int = 3) -> list[Path]:
 
 def everything(key_path: Path) -> list[tuple[Record, PolicyTables]]:
     """Every part of every file, read."""
-    ledger = read_ledger(key_path, read_key(key_path))
+    ledger = ledger_of(key_path)
     return [(record, ledger.tables(record.release)) for record in ledger.records]
 
 

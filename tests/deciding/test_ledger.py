@@ -19,7 +19,7 @@ from blindcal.certify.exact import UNIT, PolicyTables
 from blindcal.deciding import key as key_module
 from blindcal.deciding import ledger
 from blindcal.deciding import ledger as ledger_module
-from blindcal.deciding.key import Key, make_key, read_key
+from blindcal.deciding.key import Key, read_key
 from blindcal.deciding.ledger import (
     NOTICE,
     commit,
@@ -41,13 +41,13 @@ from blindcal.deciding.publish import (
     release_folder,
 )
 from blindcal.errors import InputError, RefusedError, VerificationError
-from sealed_releases import POLICIES, RECORD, committed, everything, forge, sealed, several
+from sealed_releases import POLICIES, RECORD, committed, everything, forge, ledger_of, sealed, several
 from sizes import count
 from small_conferences import known_key
 from stress import stress
 
 
-def test_a_refused_run_leaves_no_empty_folder(key_path: Path) -> None:
+def test_a_run_without_a_release_leaves_no_empty_folder(key_path: Path) -> None:
     """An empty folder would later say that a lost key had decided something."""
 
     def refused() -> None:
@@ -56,26 +56,22 @@ def test_a_refused_run_leaves_no_empty_folder(key_path: Path) -> None:
 
     with pytest.raises(RefusedError):
         refused()
-    assert not ledger_folder(key_path).exists()
+    with open_ledger(key_path, read_key(key_path)) as ledger:
+        assert not ledger.releases
+    assert list(key_path.parent.iterdir()) == [key_path]
     sealed(key_path)
     with pytest.raises(RefusedError):
         refused()
-    assert len(read_ledger(key_path, read_key(key_path)).releases) == 1
+    assert len(ledger_of(key_path).releases) == 1
 
 
-def test_releases_are_numbered_from_one(key_path: Path) -> None:
-    several(key_path, 3)
-    ledger = read_ledger(key_path, read_key(key_path))
+def test_sealed_files_are_numbered_confidential_and_beside_the_key(key_path: Path) -> None:
+    files, folder, ledger = several(key_path), ledger_folder(key_path), ledger_of(key_path)
     assert [(r.number, r.conference) for r in ledger.releases] == [(1, "c"), (2, "c"), (3, "c")]
     assert ledger.record(2).release == 2
-
-
-def test_sealed_files_are_confidential_and_lie_beside_the_key(key_path: Path) -> None:
-    files = several(key_path, 2)
-    folder = ledger_folder(key_path)
     assert folder.parent == key_path.parent
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert [file.name for file in files] == ["0001.sealed", "0002.sealed"]
+    assert [file.name for file in files] == ["0001.sealed", "0002.sealed", "0003.sealed"]
     for file in files:
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert file.read_bytes().startswith(NOTICE.encode())
@@ -111,18 +107,18 @@ def test_a_row_of_files_that_is_not_whole_is_refused_with_how_to_restore_it(
 ) -> None:
     HARMS[harm](several(key_path))
     with pytest.raises(VerificationError, match=r"restore all of .*key\.bin\.sealed from the latest backup"):
-        read_ledger(key_path, read_key(key_path))
+        ledger_of(key_path)
 
 
 def test_a_file_of_another_ledger_of_the_same_key_is_refused(key_path: Path, tmp_path: Path) -> None:
     """An older copy of the folder went on by itself: its files are stamped, and do not follow."""
     files = several(key_path)
-    before = read_ledger(key_path, read_key(key_path))
+    before = ledger_of(key_path)
     other = known_key(tmp_path / "copy" / "key.bin", key_path.read_bytes())
     sealed(other, replace(RECORD, bar=0.25))
     files[0].write_bytes((ledger_folder(other) / "0001.sealed").read_bytes())
     with pytest.raises(VerificationError, match=r"0002\.sealed does not follow"):
-        read_ledger(key_path, read_key(key_path))
+        ledger_of(key_path)
     with pytest.raises(VerificationError, match=r"0001\.sealed was changed"):
         before.record(1)
 
@@ -147,6 +143,8 @@ FORGED = {
     "kind": ["shared sums", None],
     "parts": [[], {}, 1, None],
     "previous": ["0" * 64, 0, None],
+    # A head holds nothing that nobody checks.
+    **{name: [1] for name in ("format", "made", "papers", "decided", "reason", "note")},
 }
 
 
@@ -161,46 +159,34 @@ def test_a_head_that_was_forged_with_the_key_is_refused(key_path: Path, name: st
         everything(key_path)
 
 
-@pytest.mark.parametrize("name", ["format", "made", "papers", "decided", "reason", "note"])
-def test_a_head_holds_nothing_that_nobody_checks(key_path: Path, name: str) -> None:
-    sealed(key_path)
-    head = read_head(ledger_folder(key_path) / "0001.sealed", read_key(key_path)).head
-    assert head.keys() == FORGED.keys(), "every field is forged above"
-    forge(ledger_folder(key_path) / "0001.sealed", read_key(key_path), {name: 1})
-    with pytest.raises(VerificationError, match="was changed"):
-        everything(key_path)
-
-
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o660])
 def test_a_sealed_file_that_others_could_read_is_refused(key_path: Path, mode: int) -> None:
     """As a key is: it says who reviewed what."""
     path = several(key_path, 2)[1]
     path.chmod(mode)
     with pytest.raises(InputError, match=rf"0002\.sealed must be readable by its owner only .*{mode:o}"):
-        read_ledger(key_path, read_key(key_path))
+        ledger_of(key_path)
     path.chmod(0o600)
-    assert len(read_ledger(key_path, read_key(key_path)).releases) == 2
+    assert len(ledger_of(key_path).releases) == 2
 
 
-@pytest.mark.parametrize(
-    "name", ["ledger.json", "1-1.tables", "0002.sealed.bak", "notes", "002.sealed", ".0001.sealed", ".hidden"]
-)
-def test_a_stray_file_is_named(key_path: Path, name: str) -> None:
-    several(key_path, 1)
-    (ledger_folder(key_path) / name).write_text("x", encoding="utf-8")
-    with pytest.raises(VerificationError, match=f"{name} is no record of a release"):
-        read_ledger(key_path, read_key(key_path))
-    (ledger_folder(key_path) / name).rename(ledger_folder(key_path) / ".DS_Store")
-    assert len(everything(key_path)) == 1, "the system's own file"
+STRAYS = ["ledger.json", "1-1.tables", "0002.sealed.bak", "notes", "002.sealed", ".hidden"]
+STRAYS += [".0001.sealed", ".0001.sealed.lock", "0001.sealed~", "._0001.sealed"]
 
 
-def test_a_record_that_was_renamed_is_not_skipped(key_path: Path) -> None:
+@pytest.mark.parametrize("name", STRAYS)
+def test_a_stray_file_is_named_and_a_renamed_record_is_not_skipped(key_path: Path, name: str) -> None:
     """Skipped, it would leave a key that seems to have decided nothing, and the key would draw again."""
     (file,) = several(key_path, 1)
-    for name in (".0001.sealed", ".0001.sealed.lock", f"{file.name}~", "._0001.sealed"):
-        file = file.rename(file.with_name(name))
-        with pytest.raises(VerificationError, match=r"is no record of a release"):
-            read_ledger(key_path, read_key(key_path))
+    stray = file.with_name(name)
+    stray.write_text("x", encoding="utf-8")
+    with pytest.raises(VerificationError, match=f"{name} is no record of a release"):
+        ledger_of(key_path)
+    stray.rename(file.with_name(".DS_Store"))
+    assert len(everything(key_path)) == 1, "the system's own file"
+    file.rename(stray)
+    with pytest.raises(VerificationError, match=f"{name} is no record of a release"):
+        ledger_of(key_path)
 
 
 def test_another_key_cannot_read_the_ledger(key_path: Path) -> None:
@@ -212,6 +198,7 @@ def test_another_key_cannot_read_the_ledger(key_path: Path) -> None:
 def test_a_head_says_everything_about_its_release_but_the_reviews(key_path: Path) -> None:
     key, path = read_key(key_path), several(key_path, 2)[1]
     head = dict(read_head(path, key).head)
+    assert head.keys() < FORGED.keys(), "every field is forged above"
     first = read_head(path.with_name("0001.sealed"), key)
     assert [part.pop("name") for part in head["parts"]] == ["record", "tables"]
     assert all(part.keys() == {"size", "sha256"} for part in head.pop("parts"))
@@ -252,7 +239,7 @@ def test_the_ledger_is_read_from_heads_alone(key_path: Path, monkeypatch: pytest
         "read_range",
         lambda path, start, size: (read.append(start), real(path, start, size))[1],
     )
-    read_ledger(key_path, read_key(key_path))
+    ledger_of(key_path)
     assert read == [0, 0, 0]
 
 
@@ -285,7 +272,7 @@ def test_temporaries_of_killed_writers_are_cleared_at_the_start(key_path: Path) 
     several(key_path, 1)
     stale = ledger_folder(key_path) / ".0002.sealed.0123456789abcdef.blindcal-new"
     stale.write_bytes(b"who reviewed what")
-    read_ledger(key_path, read_key(key_path))
+    ledger_of(key_path)
     with open_ledger(key_path, read_key(key_path)) as ledger:
         assert len(ledger.releases) == 1
         assert not stale.exists()
@@ -301,10 +288,7 @@ def test_a_second_run_is_refused_at_once(key_path: Path) -> None:
         pass
 
 
-def test_a_ledger_that_gets_no_release_leaves_nothing(key_path: Path) -> None:
-    with open_ledger(key_path, read_key(key_path)) as ledger:
-        assert not ledger.releases
-    assert list(key_path.parent.iterdir()) == [key_path]
+def test_a_file_in_the_place_of_the_ledger_is_refused(key_path: Path) -> None:
     ledger_folder(key_path).write_bytes(b"")
     with pytest.raises(InputError, match="must be a folder"), open_ledger(key_path, read_key(key_path)):
         pass
@@ -418,19 +402,21 @@ def test_a_chain_has_every_head_and_the_stamp_of_the_one_before(key_path: Path) 
     assert read_chain(folder / "nothing", read_key(key_path), "decisions") == ()
 
 
-def test_later_formats_are_named_and_not_guessed(key_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("RECORD_FORMAT", "log format 2, and this version of blindcal reads format 1"),
+        ("COIN_FORMAT", "draws of another format than 1"),
+    ],
+)
+def test_later_formats_are_named_and_not_guessed(
+    name: str, told: str, key_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with monkeypatch.context() as later:
-        later.setattr(ledger, "RECORD_FORMAT", 2)
+        later.setattr(ledger, name, 2)
         several(key_path, 1)
-    with pytest.raises(VerificationError, match="log format 2, and this version of blindcal reads format 1"):
-        read_ledger(key_path, read_key(key_path))
-    other = key_path.with_name("other.bin")
-    make_key(other)
-    with monkeypatch.context() as later:
-        later.setattr(ledger, "COIN_FORMAT", 2)
-        several(other, 1)
-    with pytest.raises(VerificationError, match="draws of another format than 1"):
-        read_ledger(other, read_key(other))
+    with pytest.raises(VerificationError, match=told):
+        ledger_of(key_path)
 
 
 def test_a_file_is_what_the_page_on_formats_says(key_path: Path) -> None:

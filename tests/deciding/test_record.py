@@ -13,15 +13,14 @@ from hypothesis import strategies as st
 from blindcal.certify.exact import UNIT, ExactPolicy, PolicyTables, pack_policy
 from blindcal.deciding.decide import Outcome
 from blindcal.deciding.key import read_key
-from blindcal.deciding.ledger import read_ledger
 from blindcal.deciding.record import pack, unpack
 from blindcal.verification import Verification
-from sealed_releases import PAPER, POLICIES, RECORD, committed, sealed
+from sealed_releases import PAPER, POLICIES, RECORD, committed, ledger_of, sealed
 
 
 def test_a_record_reads_back_equal(key_path: Path) -> None:
     sealed(key_path)
-    ledger = read_ledger(key_path, read_key(key_path))
+    ledger = ledger_of(key_path)
     (release,) = ledger.releases
     record = ledger.record(1)
     assert record == committed(read_key(key_path), RECORD, "s")

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from blindcal.deciding.key import Key, read_key
-from blindcal.deciding.ledger import ledger_folder, read_head, read_ledger
+from blindcal.deciding.ledger import ledger_folder, read_head
 from blindcal.deciding.record import Record
 from blindcal.deciding.recorded_pools import PoolRows
 from blindcal.errors import VerificationError
 from blindcal.pools.candidates import SharedTuple, all_but
-from sealed_releases import PAPER, RECORD, forge, pool_of, sealed
+from sealed_releases import PAPER, RECORD, forge, ledger_of, pool_of, sealed
 
 
 def test_a_committee_without_some_is_stamped_like_a_list_of_the_others() -> None:
@@ -52,7 +52,7 @@ def test_a_committee_is_recorded_once_whatever_its_papers_lack(key_path: Path) -
         "without", "without", "members", "members", "without", "without", "members"
     ]  # fmt: skip
     assert content["papers"][1]["public"]["pool"] == {"without": [0, 1], "chances": 0.25}
-    ledger = read_ledger(key_path, read_key(key_path))
+    ledger = ledger_of(key_path)
     assert ledger.record(1).papers == record.papers
 
 
@@ -83,6 +83,6 @@ def test_a_pool_that_is_not_written_like_this_is_refused(
     content = json.loads(read_head(path, read_key(key_path)).part("record"))
     content["papers"][paper]["public"]["pool"] = pool
     forge(path, read_key(key_path), record={"papers": content["papers"]})
-    ledger = read_ledger(key_path, read_key(key_path))
+    ledger = ledger_of(key_path)
     with pytest.raises(VerificationError, match="was changed"):
         ledger.record(1)
