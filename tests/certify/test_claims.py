@@ -220,36 +220,19 @@ def on_grid(table: np.ndarray) -> np.ndarray:
     return np.rint(table * UNIT).astype(np.int64)
 
 
-def masses(belief: Belief, policy: ExactPolicy | None) -> list[dict[int, Fraction]]:
-    """For each slot every reviewer's part of P(accept), or of everything, from a list of all secrets."""
-    entry = range(belief.weight.size) if belief.entry is None else belief.entry.tolist()
-    chance = [Fraction(1) if policy is None else policy.probability(e) for e in entry]
-    found = []
-    for slot in belief.labels:
-        parts: dict[int, Fraction] = {-1: Fraction(0)}
-        for who, weight, p in zip(slot.tolist(), belief.weight.tolist(), chance, strict=True):
-            parts[who] = parts.get(who, Fraction(0)) + Fraction(weight) * p
-        found.append(parts)
-    return found
-
-
 def pinned(belief: Belief, policy: ExactPolicy, *, steady: bool) -> int:
     """The number of reviewers tied for the likeliest, all of whose equations hold exactly.
 
     Under steady P(accept | reviewer) = P(accept); under average tied reviewers stay tied.
     """
-    number = 0
-    for prior, accepted in zip(masses(belief, None), masses(belief, policy), strict=True):
-        total, whole = sum(accepted.values()), sum(prior.values())
-        people = {who: part for who, part in prior.items() if who >= 0}
-        first = max(people, key=lambda who: people[who])
-        for who, part in people.items():
-            if part == people[first]:
-                if steady:
-                    assert accepted.get(who, Fraction(0)) * whole == part * total
-                else:
-                    assert accepted[who] == accepted[first]
-                number += 1
+    number, true = 0, Oracle(belief, policy)
+    for slot in true.slots:
+        prior, accepted = slot[None], slot[True]
+        first = max(prior, key=lambda who: prior[who])
+        tied = [who for who, part in prior.items() if part == prior[first]]
+        for who in tied:
+            assert accepted[who] == (prior[who] * true.p[True] if steady else accepted[first])
+        number += len(tied)
     return number
 
 
@@ -305,9 +288,10 @@ def test_a_label_that_several_share_is_pinned_by_its_share() -> None:
     table = on_grid(np.array([0.6, 0.5, 0.4]))
     policy = meet_equations(exact_case(belief), table, STEADY_ALONE)
     assert policy is not None
-    (accepted,) = masses(belief, policy)
-    assert accepted[1] * 10 == 3 * sum(accepted.values())
-    assert accepted[0] * 10 != 6 * sum(accepted.values())
+    true = Oracle(belief, policy)
+    accepted = true.slots[0][True]
+    assert accepted[1] * 10 == 3 * true.p[True]
+    assert accepted[0] * 10 != 6 * true.p[True]
 
 
 @pytest.mark.parametrize(

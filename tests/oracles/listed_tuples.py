@@ -82,8 +82,9 @@ class Oracle:
 
     def __init__(self, belief: Belief, policy: ExactPolicy | np.ndarray) -> None:
         n, exact = belief.weight.size, isinstance(policy, ExactPolicy)
+        entry = range(n) if belief.entry is None else belief.entry.tolist()
         raw = [Fraction(w) if exact else w for w in belief.weight.tolist()]
-        self.accept = [policy.probability(r) for r in range(n)] if exact else policy.tolist()
+        self.accept = [policy.probability(e) for e in entry] if exact else policy.tolist()
         labels = np.arange(n)[None] if belief.labels is None else belief.labels
         total = sum(raw)
         # The few long denominators come last: a sum of dyadic numbers stays short.

@@ -83,7 +83,6 @@ def test_standings_are_sums_over_all_tuples(seed: int, candidates: int, reviews:
     accept = np.where(rng.random(belief.weight.size) < 0.3, 0.0, rng.random(belief.weight.size))
     weight = belief.weight / belief.weight.sum()
     found = expected_figures(belief, accept, 1.0).standings
-    assert found is not None
     for standing, chance in zip(found, (1 - accept, accept), strict=True):
         rows = list(zip(weight.tolist(), chance.tolist(), belief.favor.tolist(), strict=True))
         total = sum(w * p for w, p, _ in rows)
@@ -211,12 +210,16 @@ ONE = Claim(
     largest_posterior_paper=0.75,
     largest_factor=1.125,
 )
+NOTHING_SEEN = (Standing(0.5, 0.5, 0.0, 0.0), Standing(0.5, 0.5, 0.0, 0.0))
 TWO = Claim(3, Fraction(5, 4), Fraction(5, 4), Fraction(0), 0.125, 0.0, 1.5, 0.25, 0.25, 0.625, 0.5, 1.25)
 
 
 def test_a_summary_by_hand() -> None:
     """Success is a mean over five reviews, errors are means over two papers, limits are the largest."""
-    figures = [Figures(0.1, 0.2, 0.3, 0.05, 0.01, 1.5, 0.002), Figures(0.3, 0.4, 0.5, 0.15, 0.03, 2.0)]
+    figures = [
+        Figures(0.1, 0.2, 0.3, 0.05, 0.01, 1.5, 0.002, NOTHING_SEEN),
+        Figures(0.3, 0.4, 0.5, 0.15, 0.03, 2.0, 0.0, NOTHING_SEEN),
+    ]
     found = summary([ONE, TWO], figures)
     exact = {
         "success_scores_only": Fraction(2, 5),
@@ -251,5 +254,5 @@ def test_a_summary_by_hand() -> None:
 
 def test_a_share_of_nothing_is_nothing_and_no_share_is_above_one() -> None:
     for full, share in ((2.0, 0.0), (2.0 + 4e-9, 0.0), (2.0625, 1.0), (2.25, 0.5)):
-        figures = [Figures(0, 0, 0, 0, 0, full / 2), Figures(0, 0, 0, 0, 0, full / 2)]
+        figures = [Figures(0, 0, 0, 0, 0, full / 2, 0, NOTHING_SEEN)] * 2
         assert summary([ONE, TWO], figures)["added_share_of_full"] == pytest.approx(share)

@@ -13,13 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blindcal.planning.expected_errors import Figures, expected_figures
+from blindcal.planning.expected_errors import expected_figures
 from blindcal.planning.ranking_and_wait_list import (
     ACCEPT,
     DECIMALS,
     REJECT,
     WAIT,
-    Rank,
     RankPair,
     acceptance_probabilities,
     both_ranks,
@@ -133,13 +132,6 @@ def test_tracks_do_not_compete() -> None:
     assert together[1::2] == b
     empty = listed_figures(figures, ranks, ["a"] * 5, {"a": 1, "b": 1})
     assert empty == listed_figures(figures, ranks, [WHOLE] * 5, {WHOLE: 1})
-
-
-def test_figures_without_standings_are_not_listed() -> None:
-    figures = Figures(0.1, 0.1, 0.1, 0.1, 0.0, 1.0)
-    ranks: list[tuple[Rank, Rank]] = [(rank("p", [1.0], 0.1), rank("p", [1.0], 0.9))]
-    with pytest.raises(ValueError, match="standings"):
-        listed_figures([figures], ranks, [WHOLE], {WHOLE: 1})
 
 
 # --- The final list: exactly so many, the best ones, ties by public data, and cuts to compare with later.

@@ -119,30 +119,6 @@ def test_limits_of_epsilon_are_the_public_and_the_unlimited_decision():
         assert solve(case, Guarantee("steady", epsilon=40.0)).error == pytest.approx(free, abs=1e-8)
 
 
-def test_the_menu_is_ordered():
-    """Weaker promises never cost more."""
-    order = [
-        Guarantee("public", epsilon=2.0),
-        Guarantee("steady", epsilon=1.0),
-        Guarantee("steady", epsilon=2.0),
-        Guarantee("steady", epsilon=None),
-        Guarantee("average", epsilon=None, among=3),
-        Guarantee("average", epsilon=None),
-        Guarantee("none", epsilon=None),
-    ]
-    crowds = [
-        Guarantee("steady", epsilon=None),
-        Guarantee("crowd", epsilon=None, among=12),
-        Guarantee("crowd", epsilon=None, among=4),
-        Guarantee("crowd", epsilon=None, among=2),
-        Guarantee("none", epsilon=None),
-    ]
-    for case in random_cases(14, 25, 504):
-        for chain in (order, crowds):
-            errors = [solve(case, guarantee).error for guarantee in chain]
-            assert (np.diff(errors) <= 1e-9).all()
-
-
 @pytest.mark.parametrize(
     ("epsilon", "multiplier"), [(None, None), (2.0, None), (0.0, None), (1.0, 1.2), (None, 1.5)]
 )

@@ -54,13 +54,6 @@ def test_never_against_is_refused_at_both_ends() -> None:
     assert Guarantee("steady", never_against=math.nextafter(0.5, 1.0), epsilon=2.0).never_against > 0.5
 
 
-def test_a_limit_on_odds_is_never_missing() -> None:
-    """Without one the guarantee would promise nothing."""
-    assert Guarantee("odds") == Guarantee("odds", epsilon=3.0)
-    with pytest.raises(InputError, match="`epsilon` must be a number with `guarantee` odds, found None"):
-        Guarantee("odds", epsilon=None)
-
-
 def test_a_name_alone_means_what_its_docstring_says() -> None:
     """In Python only the guarantees that limit every single decision come with an epsilon."""
     alone = {name: Guarantee(name).limits for name in NAMES}
@@ -78,6 +71,7 @@ def test_a_name_alone_means_what_its_docstring_says() -> None:
     belief = Belief([0.6, 0.4], [0.9, 0.2])
     assert private_policy(belief, Guarantee("none")).accept.tolist() == [1.0, 0.0]
     assert Guarantee("steady", epsilon=None).limits == {}
+    # Without a limit on odds the guarantee would promise nothing.
     with pytest.raises(InputError, match="`epsilon` must be a number with `guarantee` odds, found None"):
         Guarantee("odds", epsilon=None)
 

@@ -85,18 +85,6 @@ def test_any_loss_of_two_decisions_is_a_favor(name: str) -> None:
         assert found == pytest.approx(least_loss(weight, loss, None, guarantee).loss, abs=1e-7)
 
 
-def test_random_policies_within_the_limits_are_no_better():
-    rng = np.random.default_rng(2)
-    for _ in range(count(30, 300)):
-        belief = bc.Belief(rng.dirichlet([1, 1]), rng.random(2))
-        chosen = random_limits(rng, float(belief.weight.max()))
-        best = float(bc.private_policy(belief, **limits(**chosen)).conference_error(belief))
-        for accept in rng.beta(0.5, 0.5, (100, 2)):
-            policy = bc.Policy(accept)
-            if excess(belief, policy, chosen) <= 0:
-                assert float(policy.conference_error(belief)) >= best - 1e-12
-
-
 def test_a_batch_is_its_instances():
     rng = np.random.default_rng(3)
     for secrets, chosen in (

@@ -49,9 +49,8 @@ class Figures:
     against: float  # probability of deciding against the reviewers' evidence
     # The adversary's success if decisions followed full calibration, summed over the reviews
     success_fully_calibrated: float
-    gap: float = 0.0  # by how much `wrong` may exceed the least possible error
-    # The paper after rejecting it and after accepting it
-    standings: tuple[Standing, Standing] | None = field(default=None, repr=False)
+    gap: float  # by how much `wrong` may exceed the least possible error
+    standings: tuple[Standing, Standing] = field(repr=False)  # after rejecting it and after accepting it
 
 
 def expected_figures(

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from blindcal.checks import Array, Integers
 from blindcal.io.cells import natural_key
-from blindcal.planning.expected_errors import Figures, Standing
+from blindcal.planning.expected_errors import Figures
 from blindcal.planning.request import Quota
 
 DECIMALS = 6
@@ -51,7 +51,7 @@ def rank(paper: str, scores: Sequence[float], favor: float) -> Rank:
 
 def both_ranks(paper: str, scores: Sequence[float], figures: Figures) -> RankPair:
     """The ranks of a paper after each of the two decisions."""
-    rejected, accepted = _standings_of(figures)
+    rejected, accepted = figures.standings
     return rank(paper, scores, rejected.favor), rank(paper, scores, accepted.favor)
 
 
@@ -112,7 +112,7 @@ def listed_figures(
     chances = np.empty((len(figures), 2))
     for group in {*tracks}:
         members = [index for index, track in enumerate(tracks) if track == group]
-        accept = [_standings_of(figures[index])[1].chance for index in members]
+        accept = [figures[index].standings[1].chance for index in members]
         pairs = [ranks[index] for index in members]
         chances[members] = acceptance_probabilities(pairs, accept, places.get(group, 0))
     both = zip(figures, chances.tolist(), strict=True)
@@ -121,7 +121,7 @@ def listed_figures(
 
 def _listed_figures_of(figures: Figures, passed: Sequence[float]) -> Figures:
     """One paper's expected errors if it is accepted with these chances after each private decision."""
-    both = list(zip(_standings_of(figures), passed, strict=True))
+    both = list(zip(figures.standings, passed, strict=True))
     wrong = sum(s.chance * (p * (1 - s.favor) + (1 - p) * s.favor) for s, p in both)
     against = sum(s.chance * (p * s.evidence_against + (1 - p) * s.evidence_for) for s, p in both)
     return replace(figures, wrong=wrong, against=against)
@@ -129,14 +129,8 @@ def _listed_figures_of(figures: Figures, passed: Sequence[float]) -> Figures:
 
 def with_raw_decision(figures: Figures, raw_accept: float) -> Figures:
     """The expected errors of a paper that mean scores would accept with this chance."""
-    right = sum(standing.chance * standing.favor for standing in _standings_of(figures))
+    right = sum(standing.chance * standing.favor for standing in figures.standings)
     return replace(figures, wrong_raw=raw_accept * (1 - right) + (1 - raw_accept) * right)
-
-
-def _standings_of(figures: Figures) -> tuple[Standing, Standing]:
-    if figures.standings is None:
-        raise ValueError("only figures of a table have standings")
-    return figures.standings
 
 
 def acceptance_probabilities(ranks: Sequence[RankPair], accept_chance: Sequence[float], places: int) -> Array:

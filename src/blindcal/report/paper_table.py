@@ -274,7 +274,7 @@ def paper_table(
         how, figures = _decided_by(recorded, guarantee), figures_of(recorded)
         scores = original_scores(recorded.public["scores"], record.request.better)
         follows += [1.0 - figures.against] if how == DRAW else []
-        above = fsum(standing.chance * standing.favor for standing in figures.standings or ())
+        above = fsum(standing.chance * standing.favor for standing in figures.standings)
         row = TablePaper(
             paper=recorded.paper,
             title=(titles or {}).get(recorded.paper, ""),
