@@ -1,17 +1,16 @@
-"""Random papers for tests: a pool, scores, and the belief over reviewer tuples, coded apart."""
+"""Random beliefs over tuples of reviewers, and the best policies for them."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import permutations
 
 import numpy as np
-from scipy.stats import norm
 
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import solve
 from blindcal.posterior.belief import Belief
 from blindcal.posterior.conference import Conference
+from blindcal.posterior.paper import PaperCase
 from general_program import least_loss
 
 
@@ -23,14 +22,9 @@ def random_paper(
     if twins:
         slope[1], offset[1] = slope[0], offset[0]
     scores = np.sort(rng.normal(0, 1, reviews))
-    tuples = np.array(list(permutations(range(candidates), reviews)))
-    a, gap = slope[tuples] / noise, (scores - offset[tuples]) / noise
-    precision = 1 + (a * a).sum(axis=1)
-    mean = (a * gap).sum(axis=1) / precision
-    log_weight = -0.5 * ((gap * gap).sum(axis=1) - mean**2 * precision) - 0.5 * np.log(precision)
-    weight = np.exp(log_weight - log_weight.max())
-    favor = norm.cdf((mean - 0.5) * np.sqrt(precision))
-    return Belief(weight / weight.sum(), favor, tuples.T)
+    rows = np.column_stack([slope, offset, np.full(candidates, noise), np.zeros((candidates, 4))])
+    public = tuple(f"r{j}" for j in range(candidates)), (reviews / candidates,) * candidates
+    return PaperCase("p", tuple(scores.tolist()), *public, tuple(map(tuple, rows.tolist())), 0.5).belief
 
 
 def solved(belief: Belief, guarantee: Guarantee) -> np.ndarray:
