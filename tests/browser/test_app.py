@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ pytest.importorskip("typer")
 pytest.importorskip("fastapi")
 pytest.importorskip("playwright")
 
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from app_clients import served
 from blindcal.app.pages import TABS
@@ -24,6 +24,8 @@ from page_markup import serious_faults
 from small_conferences import small_conference
 
 pytestmark = pytest.mark.edge
+
+Opener = Callable[..., Page]
 
 PATIENCE = 90_000
 expect.set_options(timeout=PATIENCE)
@@ -36,19 +38,11 @@ def app(tmp_path: Path) -> Iterator[Listening]:
         yield found
 
 
-def opened(chrome: Browser, app: Listening, slug: str, heard: list[str], **more: Any) -> Page:
-    """A page; all that it says is `heard`, and every request that is not to the app."""
-    page, address = chrome.new_context(**more).new_page(), app.address
-    page.set_default_timeout(PATIENCE)
-    page.on("console", lambda message: heard.append(f"console: {message.text}"))
-    page.on("pageerror", lambda error: heard.append(f"error: {error}"))
-    page.on("dialog", lambda dialog: (heard.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-    page.on(
-        "request",
-        lambda request: request.url.startswith(address) or heard.append(f"request: {request.url}"),
-    )
-    page.goto(f"{address}{slug}")
-    return page
+@pytest.fixture
+def visit(app: Listening, opened: Opener, heard: list[str]) -> Iterator[Opener]:
+    """Opens a page of the app, which says nothing and loads nothing from anywhere else."""
+    yield lambda slug, **more: opened(f"{app.address}{slug}", app.address, **more)
+    assert heard == []
 
 
 def fits(page: Page, width: int) -> None:
@@ -67,9 +61,8 @@ def drag(page: Page, slider: Locator, share: float) -> None:
     page.mouse.up()
 
 
-def test_a_pair_is_played_with(chrome: Browser, app: Listening) -> None:
-    heard: list[str] = []
-    page = opened(chrome, app, "pair", heard, viewport={"width": 1200, "height": 900})
+def test_a_pair_is_played_with(visit: Opener, app: Listening) -> None:
+    page = visit("pair", viewport={"width": 1200, "height": 900})
     sentence = page.locator("#sentence")
     expect(sentence).to_contain_text("a decision speaks")
     expect(page.locator("[data-number='policy.largest_posterior']")).not_to_have_text("100.0 %")
@@ -118,22 +111,17 @@ def test_a_pair_is_played_with(chrome: Browser, app: Listening) -> None:
     page.get_by_role("button", name="Back to the start").click()
     expect(sentence).to_contain_text("a decision speaks")
     expect(page.locator("#drawn")).to_have_text("Nothing drawn yet.")
-    assert heard == []
-    page.context.close()
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 1200), ("light", 340)])
-def test_pages_are_readable_and_fit(chrome: Browser, app: Listening, scheme: Any, width: int) -> None:
+def test_pages_are_readable_and_fit(visit: Opener, scheme: Any, width: int) -> None:
     for slug in ("", "pair", "conference"):
-        heard: list[str] = []
         size: Any = {"width": width, "height": 800}
-        page = opened(chrome, app, slug, heard, color_scheme=scheme, bypass_csp=True, viewport=size)
+        page = visit(slug, color_scheme=scheme, bypass_csp=True, viewport=size)
         if slug == "pair":
             expect(page.locator("#sentence")).not_to_be_empty()
         fits(page, width)
         assert serious_faults(page) == []
-        assert heard == []
-        page.context.close()
 
 
 def to(page: Page, tab: str) -> None:
@@ -187,14 +175,13 @@ def late(files: Path, papers: int) -> Path:
 
 
 def test_a_conference_from_two_systems_exports_to_a_verified_correction(
-    chrome: Browser, app: Listening, tmp_path: Path
+    visit: Opener, tmp_path: Path
 ) -> None:
     """This year's reviews from HotCRP and a past year from EasyChair; all of it in the browser."""
-    heard: list[str] = []
     papers = 12
     given = write_exports(tmp_path / "in", papers=papers, past=15)
     as_easychair(given / "2025.csv")
-    page = opened(chrome, app, "conference", heard, accept_downloads=True, bypass_csp=True)
+    page = visit("conference", accept_downloads=True, bypass_csp=True)
     page.get_by_label("Name of the folder").fill("icx")
     page.get_by_label("Papers to accept").fill("four")
     press(page, "Make the folder")
@@ -228,7 +215,7 @@ def test_a_conference_from_two_systems_exports_to_a_verified_correction(
     press(page, "Choose this promise")
     expect(page.locator("tr.chosen")).to_contain_text("crowd of 10, epsilon 3")
     expect(page.get_by_text("Expected gain: ")).to_be_visible()
-    second = opened(chrome, app, "conference", heard)
+    second = visit("conference")
     to(page, "Decide")
     page.get_by_label("Decide now").check()
     press(page, "Decide every paper")
@@ -310,14 +297,10 @@ def test_a_conference_from_two_systems_exports_to_a_verified_correction(
     assert page.evaluate("indexedDB.databases()") == []
     addresses = [entry["url"] for entry in visited(page)]
     assert not [one for one in (*PEOPLE, "Canary", "idle@") for text in (*said, *addresses) if one in text]
-    assert heard == []
-    second.context.close()
-    page.context.close()
 
 
-def test_files_can_be_dropped_where_they_are_chosen(chrome: Browser, app: Listening) -> None:
-    heard: list[str] = []
-    page = opened(chrome, app, "conference/files", heard)
+def test_files_can_be_dropped_where_they_are_chosen(visit: Opener) -> None:
+    page = visit("conference/files")
     page.get_by_label("Name of the folder").fill("icx")
     press(page, "Make the folder")
     to(page, "Files")
@@ -332,8 +315,6 @@ def test_files_can_be_dropped_where_they_are_chosen(chrome: Browser, app: Listen
     page.dispatch_event(".upload", "drop", {"dataTransfer": dropped})
     expect(page.locator(".file strong")).to_have_text("now.csv")
     expect(page.locator(".file option").first).to_have_text("this year's reviews (by its content)")
-    assert heard == []
-    page.context.close()
 
 
 def visited(page: Page) -> list[dict[str, Any]]:
@@ -342,23 +323,18 @@ def visited(page: Page) -> list[dict[str, Any]]:
     return list(tool.send("Page.getNavigationHistory")["entries"])
 
 
-def test_the_embedded_conference_can_be_looked_at_and_its_work_stopped(
-    chrome: Browser, app: Listening
-) -> None:
-    heard: list[str] = []
-    page = opened(chrome, app, "conference", heard)
+def test_the_embedded_conference_can_be_looked_at_and_its_work_stopped(visit: Opener) -> None:
+    page = visit("conference")
     press(page, "Open the embedded conference")
     to(page, "Promise")
     press(page, "Compare")
     expect(page.get_by_role("heading", name="Working")).to_be_visible()
     expect(page.locator("progress")).to_be_visible()
     page.close()
-    page = opened(chrome, app, "conference/plan", heard)
+    page = visit("conference/plan")
     expect(page.get_by_role("heading", name="Working")).to_be_visible()
     press(page, "Stop")
     expect(page.get_by_text("Stopped. Nothing was written by it.")).to_be_visible()
-    assert heard == []
-    page.context.close()
 
 
 def reach(page: Page, name: str) -> None:
@@ -371,11 +347,11 @@ def reach(page: Page, name: str) -> None:
     raise AssertionError(f"{name} cannot be reached by keyboard")
 
 
-def test_a_conference_by_keyboard_alone(chrome: Browser, app: Listening, tmp_path: Path) -> None:
+def test_a_conference_by_keyboard_alone(visit: Opener, tmp_path: Path) -> None:
     """No mouse: Tab, letters, Space and Enter. Only the system's own window for a file is left out."""
     small = small_conference(papers=6)
     files = small.write(tmp_path / "in")
-    page = opened(chrome, app, "conference", [])
+    page = visit("conference")
     reach(page, "name")
     page.keyboard.type("icx")
     reach(page, "accept")
@@ -407,11 +383,10 @@ def test_a_conference_by_keyboard_alone(chrome: Browser, app: Listening, tmp_pat
     reach(page, "Verify")
     page.keyboard.press("Enter")
     expect(page.get_by_text("Release 1 verified")).to_be_visible()
-    page.context.close()
 
 
-def test_the_pair_can_be_played_by_keyboard(chrome: Browser, app: Listening) -> None:
-    page = opened(chrome, app, "pair", [])
+def test_the_pair_can_be_played_by_keyboard(visit: Opener) -> None:
+    page = visit("pair")
     expect(page.locator("#sentence")).not_to_be_empty()
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
@@ -423,4 +398,3 @@ def test_the_pair_can_be_played_by_keyboard(chrome: Browser, app: Listening) -> 
     page.locator("#noise").focus()
     page.keyboard.press("ArrowRight")
     expect(page.locator("#noise-value")).to_have_text("0.55")
-    page.context.close()

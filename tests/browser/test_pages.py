@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -15,7 +16,7 @@ import pytest
 pytest.importorskip("typer")
 pytest.importorskip("playwright")
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 from app_clients import ATTACK, attacked
 from blindcal.policy.guarantee import Guarantee
@@ -26,6 +27,8 @@ from page_markup import serious_faults
 from small_conferences import command_line, decided, small_conference
 
 pytestmark = pytest.mark.edge
+
+Opener = Callable[..., Page]
 
 PAGES = ("report.html", "chair.html", "plan.html")
 
@@ -49,27 +52,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
-def opened(chrome: Browser, path: Path, heard: list[str], **more: Any) -> Page:
-    """A page with the network blocked; all that it says or asks for is `heard`."""
-    context = chrome.new_context(offline=True, **more)
-    page = context.new_page()
-    page.on("console", lambda message: heard.append(f"console: {message.text}"))
-    page.on("pageerror", lambda error: heard.append(f"error: {error}"))
-    page.on("request", lambda request: heard.append(f"request: {request.url}"))
-    page.on("dialog", lambda dialog: (heard.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-    page.goto(path.as_uri())
-    return page
+@pytest.fixture
+def read(opened: Opener) -> Opener:
+    """Opens a file with the network blocked."""
+    return lambda path, **more: opened(path.as_uri(), offline=True, **more)
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_from_disk_is_quiet_asks_for_nothing_and_fits(
-    chrome: Browser, folder: Path, name: str
+    read: Opener, heard: list[str], folder: Path, name: str
 ) -> None:
     for width, scheme in ((1000, "light"), (1000, "dark"), (340, "light")):
-        heard: list[str] = []
-        page = opened(
-            chrome, folder / name, heard, color_scheme=scheme, viewport={"width": width, "height": 800}
-        )
+        heard.clear()
+        page = read(folder / name, color_scheme=scheme, viewport={"width": width, "height": 800})
         for summary in page.locator("summary").all():
             summary.click()
         assert heard == [f"request: {(folder / name).as_uri()}"]
@@ -80,7 +75,6 @@ def test_a_page_from_disk_is_quiet_asks_for_nothing_and_fits(
             page.evaluate(f"getComputedStyle(document.body).{part}") for part in ("color", "backgroundColor")
         )
         assert (_light(paper), _light(ink)) == (scheme == "light", scheme == "dark")
-        page.context.close()
 
 
 def _light(color: str) -> bool:
@@ -90,24 +84,21 @@ def _light(color: str) -> bool:
 
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(chrome: Browser, folder: Path, name: str, scheme: Any) -> None:
-    page = opened(chrome, folder / name, [], color_scheme=scheme, bypass_csp=True)
+def test_axe_finds_nothing_serious(read: Opener, folder: Path, name: str, scheme: Any) -> None:
+    page = read(folder / name, color_scheme=scheme, bypass_csp=True)
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-    found = serious_faults(page)
-    page.context.close()
-    assert found == []
+    assert serious_faults(page) == []
 
 
-def test_axe_would_find_something(chrome: Browser, tmp_path: Path) -> None:
+def test_axe_would_find_something(read: Opener, tmp_path: Path) -> None:
     (tmp_path / "bad.html").write_text('<p style="color: #ccc; background: #fff">pale</p><img src="x.png">')
-    page = opened(chrome, tmp_path / "bad.html", [])
+    page = read(tmp_path / "bad.html")
     found = {rule for rule, _ in serious_faults(page)}
-    page.context.close()
     assert {"color-contrast", "image-alt"} <= found
 
 
-def test_everything_can_be_reached_by_keyboard(chrome: Browser, folder: Path) -> None:
-    page = opened(chrome, folder / PAGES[0], [], viewport={"width": 900, "height": 700})
+def test_everything_can_be_reached_by_keyboard(read: Opener, folder: Path) -> None:
+    page = read(folder / PAGES[0], viewport={"width": 900, "height": 700})
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
@@ -120,21 +111,19 @@ def test_everything_can_be_reached_by_keyboard(chrome: Browser, folder: Path) ->
             seen.add(text)
             page.keyboard.press("Enter")
     assert len(seen) == page.locator("summary").count() == page.locator("details[open]").count()
-    page.context.close()
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_two_sheets_of_paper_until_parts_of_it_are_opened(
-    chrome: Browser, folder: Path, name: str
+    read: Opener, folder: Path, name: str
 ) -> None:
-    page = opened(chrome, folder / name, [], viewport={"width": 400, "height": 800})
+    page = read(folder / name, viewport={"width": 400, "height": 800})
     sheet = re.compile(rb"/Type\s*/Page\b(?!s)")
     closed = len(sheet.findall(page.pdf(format="A4")))
     assert closed <= 2
     assert page.evaluate("document.documentElement.scrollHeight") < 7000, "14,250 with everything open"
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     assert len(sheet.findall(page.pdf(format="A4"))) > closed
-    page.context.close()
 
 
 def row(number: int, **more: Any) -> TablePaper:
@@ -189,10 +178,9 @@ def ids(page: Page) -> list[str]:
 
 
 def test_the_table_of_papers_sorts_filters_searches_and_opens_papers_by_keyboard(
-    chrome: Browser, meeting: Path
+    read: Opener, heard: list[str], meeting: Path
 ) -> None:
-    heard: list[str] = []
-    page = opened(chrome, meeting, heard, viewport={"width": 1200, "height": 900})
+    page = read(meeting, viewport={"width": 1200, "height": 900})
     assert sorted(ids(page)) == ["1", "2"], "the first view has the papers near the bar"
     page.get_by_label("Show").select_option("all")
     assert len(ids(page)) == 100
@@ -245,11 +233,10 @@ def test_the_table_of_papers_sorts_filters_searches_and_opens_papers_by_keyboard
     page.goto(f"{meeting.as_uri()}#paper={quote(ATTACK)}")
     assert ATTACK in page.locator("#paper-title").inner_text()
     assert {line.partition(": file:")[0] for line in heard} == {"request"}, "nothing runs, loads or complains"
-    page.context.close()
 
 
-def test_where_a_paper_lies_among_all_is_counted(chrome: Browser, meeting: Path) -> None:
-    page = opened(chrome, meeting, [])
+def test_where_a_paper_lies_among_all_is_counted(read: Opener, meeting: Path) -> None:
+    page = read(meeting)
     data = json.loads(page.locator("#papers-data").text_content() or "")
     papers = [dict(zip(data["columns"], line, strict=True)) for line in data["rows"]]
     mean = next(paper["mean"] for paper in papers if paper["paper"] == "50")
@@ -263,38 +250,29 @@ def test_where_a_paper_lies_among_all_is_counted(chrome: Browser, meeting: Path)
         own = float(score.split()[0])
         sides = [sum(each < own for each in scores), scores.count(own), sum(each > own for each in scores)]
         assert shares == [f"{100 * side / len(scores):.0f} %" for side in sides]
-    page.context.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("paper", ["", "#paper=1"])
 def test_axe_finds_nothing_serious_in_the_table_of_papers(
-    chrome: Browser, meeting: Path, scheme: Any, paper: str
+    read: Opener, meeting: Path, scheme: Any, paper: str
 ) -> None:
     for width in (1200, 400):
-        page = opened(
-            chrome,
-            meeting,
-            [],
-            color_scheme=scheme,
-            bypass_csp=True,
-            viewport={"width": width, "height": 800},
-        )
+        size = {"width": width, "height": 800}
+        page = read(meeting, color_scheme=scheme, bypass_csp=True, viewport=size)
         page.goto(f"{meeting.as_uri()}{paper}")
         assert serious_faults(page) == []
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        page.context.close()
 
 
-def test_one_for_the_chair_is_marked_on_every_screen_and_page(chrome: Browser, folder: Path) -> None:
-    page = opened(chrome, folder / "chair.html", [], viewport={"width": 900, "height": 600})
+def test_one_for_the_chair_is_marked_on_every_screen_and_page(read: Opener, folder: Path) -> None:
+    page = read(folder / "chair.html", viewport={"width": 900, "height": 600})
     for place in (0, 0.5, 1.0):
         page.evaluate(f"window.scrollTo(0, {place} * document.documentElement.scrollHeight)")
         box = page.locator(".mark").bounding_box()
         assert box is not None
         assert 0 <= box["y"] < 600 - box["height"], "the mark stays on the screen"
     page.pdf(path=folder / "chair.pdf", format="A4")
-    page.context.close()
     if reader := shutil.which("pdftotext"):
         done = subprocess.run([reader, folder / "chair.pdf", "-"], capture_output=True, text=True, check=True)
         sheets = done.stdout.removesuffix("\f").split("\f")
