@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -29,6 +28,7 @@ from blindcal.adversaries.single_paper import (
     rises,
 )
 from blindcal.certify.claims import certify
+from blindcal.certify.exact import ExactPolicy
 from blindcal.checks import Array
 from blindcal.errors import InputError
 from blindcal.policy.policy import Policy, evidence_policy, public_policy
@@ -44,8 +44,8 @@ FALSE_ALARM = 1e-6
 def agrees(belief: Belief, policy: Policy) -> None:
     """Every number is the exact one or the next on its grid, on the unsafe side."""
     found = audit(belief, policy)
-    exact = SimpleNamespace(probability=lambda secret: Fraction(float(policy.accept[secret])))
-    agree(found, Oracle(belief, exact))
+    chances = tuple(enumerate(map(Fraction, policy.accept.tolist())))
+    agree(found, Oracle(belief, ExactPolicy(np.zeros(len(chances), dtype=np.int64), chances)))
     assert found.reviews == (1 if belief.labels is None else len(belief.labels))
 
 
