@@ -170,7 +170,7 @@ def cases_of(made: Year, *, share: float = RATE, number: int | None = None) -> l
     """The papers at the bar that lets this share, or this number, of them pass."""
     cases = level_cases(made.reviews, made.model, dict.fromkeys(made.areas, ""), made.areas)
     bar = bar_of_share(cases, share) if number is None else bar_of_number(cases, number)
-    return [case.at_bar(bar) for case in cases]
+    return [replace(case, bar=bar) for case in cases]
 
 
 def wrong_decisions(made: Year, cases: Sequence[LevelCase], right: Array) -> dict[str, Array]:

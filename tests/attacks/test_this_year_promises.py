@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, permutations, product
 from math import exp, log
@@ -58,7 +58,7 @@ class Decided:
         model = LevelModel(moments, self.share, people, dict(sorted(numbers.items())))
         cases = level_cases(reviews, model, dict.fromkeys(areas, ""), areas)
         bar = bar_of_number(cases, 1 + len(cases) // 3) if self.exact else bar_of_share(cases, 0.4)
-        return [case.at_bar(bar) for case in cases]
+        return [replace(case, bar=bar) for case in cases]
 
     def tables(self, cases: list[LevelCase]) -> Tables:
         return tables_of(cases, Guarantee("odds", epsilon=self.epsilon))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations, product
 
 import numpy as np
@@ -48,8 +48,8 @@ class SmallYear:
 
     @property
     def cases(self) -> list[LevelCase]:
-        none = dict.fromkeys(self.scores, "")
-        return [case.at_bar(self.bar) for case in level_cases(self.reviews(), self.model, none, self.areas)]
+        cases = level_cases(self.reviews(), self.model, dict.fromkeys(self.scores, ""), self.areas)
+        return [replace(case, bar=self.bar) for case in cases]
 
     def assignments(self, *, free: bool = False) -> Iterator[Writers]:
         """Every assignment without conflicts, in which everybody wrote as many reviews as they did."""

@@ -95,7 +95,7 @@ def test_where_everyone_reviews_everything_nothing_is_corrected() -> None:
     cases = level_cases(reviews, model, areas, areas)
     assert corrected(reviews, model, areas) == {c.paper: c.expected_quality for c in cases}
     for case in cases:
-        weight = case.at_bar(0.1).belief.weight
+        weight = replace(case, bar=0.1).belief.weight
         assert sorted(weight.tolist()) == [0.0, 1.0]
 
 
@@ -205,7 +205,7 @@ def test_beliefs_average_to_what_the_scores_say() -> None:
     for seed in range(20):
         reviews, areas = conference(seed)
         for case in level_cases(reviews, model_of(reviews, areas), areas, areas):
-            at = case.at_bar(0.3)
+            at = replace(case, bar=0.3)
             alone = norm.cdf((at.expected_quality - 0.3) / sqrt(at.model.variance_alone(len(at.scores))))
             assert at.favor == pytest.approx(float(alone), abs=1e-8)
             weight, favor = at.belief.weight, at.belief.favor
@@ -227,7 +227,7 @@ def test_the_bar_of_a_number_has_that_many_papers_expected_above() -> None:
     model = model_of(reviews, areas, people=20)
     cases = level_cases(reviews, model, areas, areas)
     bar = bar_of_number(cases, 10)
-    assert sum(case.at_bar(bar).belief.weight[1] for case in cases) == pytest.approx(10, abs=1e-2)
+    assert sum(replace(case, bar=bar).belief.weight[1] for case in cases) == pytest.approx(10, abs=1e-2)
 
 
 def test_without_spread_the_bar_lies_between_papers() -> None:
@@ -247,7 +247,7 @@ def test_every_kind_of_machine_finds_the_same_evidence_beliefs_and_bars() -> Non
         cases = level_cases(reviews, model, dict.fromkeys(reviews.papers, ""), areas)
         bars = bar_of_share(cases, 0.3), bar_of_number(cases, 12)
         for bar in bars:
-            decided = [case.at_bar(bar) for case in cases]
+            decided = [replace(case, bar=bar) for case in cases]
             beliefs = [(case.belief.weight.tolist(), case.belief.favor.tolist()) for case in decided]
             levels = evidence(decided, reviewers_by_slot(reviews))
             digest.update(repr((model, bar, beliefs, levels)).encode())

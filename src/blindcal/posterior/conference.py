@@ -88,11 +88,6 @@ class Sources:
     # Pairs of paper and reviewer that are not in a file yet; by default those of `pools`
     conflicts: Sequence[tuple[str, str]] = ()
 
-    @property
-    def barred(self) -> set[tuple[str, str]]:
-        """Who cannot have reviewed what."""
-        return {*self.conflicts} or conflicts_in(self.pools)
-
 
 UNNAMED = Sources()
 
@@ -427,7 +422,7 @@ def refuse_mismatches(
     }
     problems, outside = list[Problem](), list[MissingReviewer]()
     if any(broken.values()) or any(missing.values()):
-        barred = sources.barred
+        barred = {*sources.conflicts} or conflicts_in(sources.pools)
         people = {*parameters, *members_of(pools.values()), *(name for _, name in barred)}
         shown = _shown_papers(reviews, pools, people, sources)
         # Most papers have names of people, and no reviewer has one.

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import ceil, fsum, sqrt
 from typing import NamedTuple, Self
@@ -69,7 +69,7 @@ class LevelModel:
     >>> model = LevelModel(ScoreMoments(5.0, 1.0, 1.0), 0.5, 10, {2: 20})
     >>> model.variance_alone(2), model.others
     (0.3333333333333333, 3.0)
-    >>> replace(model, people=50).others  # nobody has another review
+    >>> LevelModel(model.moments, 0.5, 50, {2: 20}).others  # nobody has another review
     0.0
     """
 
@@ -187,10 +187,6 @@ class LevelCase:
         """The probability that accepting is right, given the scores."""
         belief = self.belief
         return float((belief.weight * belief.favor).sum())
-
-    def at_bar(self, bar: float) -> Self:
-        """The same paper with another bar."""
-        return replace(self, bar=bar)
 
     def promised(self, _: object) -> Self:
         """The same paper: two levels are never aggregated, whatever is promised."""

@@ -168,7 +168,7 @@ def _assemble_levels(
         if rate is not None:
             return level_bar(part, rate, exact=exact), rate
         given = float(height or 0.0)
-        return given, sum(case.at_bar(given).favor for case in part) / len(part)
+        return given, sum(replace(case, bar=given).favor for case in part) / len(part)
 
     return with_bars(cases, accept_rate, bar, bar_and_share)
 
@@ -239,19 +239,19 @@ def best_levels(
     cases: Sequence[LevelCase],
     numbers: Mapping[str, float],
     places: int,
-    standing: Mapping[str, int] | None = None,
+    standing: Mapping[str, int],
 ) -> dict[str, int]:
     """Accept for the best `places` by these numbers, ties by mean score; what is still tied is rejected.
 
-    If there are `standing` levels of some of the papers, these decide in place of `places` where the line is.
+    If some of the papers have `standing` levels, these decide in place of `places` where the line is.
 
     >>> model = LevelModel(ScoreMoments(0.0, 1.0, 1.0), SHARE, 9, {1: 2})
     >>> cases = [LevelCase("1", (3.0,), model), LevelCase("2", (4.0,), model)]
-    >>> best_levels(cases, {"1": 0.5, "2": 0.5}, 1)
+    >>> best_levels(cases, {"1": 0.5, "2": 0.5}, 1, {})
     {'1': 0, '2': 1}
     """
     keys = {case.paper: (numbers[case.paper], exact_mean(case.scores)) for case in cases}
-    levels = {paper: level for paper, level in (standing or {}).items() if paper in keys}
+    levels = {paper: level for paper, level in standing.items() if paper in keys}
     if 1 in levels.values():
         least = min(keys[paper] for paper, level in levels.items() if level)
         return {paper: int(key >= least) for paper, key in keys.items()}
