@@ -19,7 +19,7 @@ import pytest
 
 from blindcal.deciding.certificate import claim_of
 from blindcal.deciding.decide import draft, with_texts
-from blindcal.deciding.key import Key, coin_facts, commitment_to_input, input_stamp, public_facts
+from blindcal.deciding.key import Key, coin_facts, input_stamp, public_facts
 from blindcal.deciding.ledger import Ledger
 from blindcal.deciding.lists import list_problems, listing, own_rank, printed_list, ranked, ranked_again
 from blindcal.deciding.record import PaperRecord, Record
@@ -589,9 +589,6 @@ def test_the_number_requested_is_part_of_a_coin_and_the_bar_is_not() -> None:
         coin_facts(each, 1, case.paper, public_facts(case), truth[case.paper]) for each in (request, more)
     )
     assert {name for name in one if one[name] != two[name]} == {"accept"}
-    assert commitment_to_input(KEY, conference, truth, request) != commitment_to_input(
-        KEY, conference, truth, more
-    )
     assert input_stamp(KEY, conference, truth, more) != input_stamp(KEY, conference, truth, request)
     moved = replace(conference, bar=0.123)
     assert input_stamp(KEY, moved, truth, request) == input_stamp(KEY, conference, truth, request)

@@ -23,7 +23,7 @@ from scipy.sparse import csr_array, vstack
 from blindcal.certify.claims import Claim, claim
 from blindcal.certify.exact import exact_policy
 from blindcal.checks import Array, Integers, check_type
-from blindcal.deciding.amend import prior_decision
+from blindcal.deciding.amend import first_decision
 from blindcal.deciding.ledger import Ledger
 from blindcal.deciding.record import Record
 from blindcal.errors import InputError
@@ -123,14 +123,11 @@ def published_views(past: Ledger, record: Record) -> list[View]:
     """
     views = []
     for paper in record.papers:
-        own = [ref for ref in paper.earlier if ref[1] == paper.paper]
-        drawn = own[0] if own else (paper.release, paper.paper)
-        decision = prior_decision(past, drawn)
-        if isinstance(decision.case, LevelCase):
+        case, policy, first = first_decision(past, paper)
+        if isinstance(case, LevelCase):
             continue
-        case = decision.case.promised(record.request.guarantee.promise)
-        reviewers = past.tossed[drawn].reviewers
-        views.append(published_view(case, decision.policy, paper.raw_accepted, decision.accepted, reviewers))
+        case = case.promised(record.request.guarantee.promise)
+        views.append(published_view(case, policy, paper.raw_accepted, first.accepted, first.reviewers))
     return views
 
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from blindcal.adversaries.single_paper import AUTHOR, LINK
 from blindcal.checks import Array, Integers
-from blindcal.deciding.amend import prior_decision, recorded_case
+from blindcal.deciding.amend import first_decision, recorded_case
 from blindcal.deciding.ledger import Ledger
 from blindcal.deciding.record import Record
 from blindcal.errors import InputError
@@ -198,14 +198,13 @@ def observe_release(past: Ledger, record: Record) -> Observed:
     cases, tables, decisions = list[LevelCase](), dict[str, tuple[float, float]](), dict[str, bool]()
     columns: dict[str, list[object]] = {"paper": [], "reviewer": [], "score": []}
     for paper in record.papers:
-        own = [reference for reference in paper.earlier if reference[1] == paper.paper]
         case = recorded_case(paper, record)
         if not isinstance(case, LevelCase):
             raise InputError(f"paper {paper.paper!r} was not decided by this year's evidence")
-        decision = prior_decision(past, own[0] if own else (paper.release, paper.paper))
-        accept = np.broadcast_to(decision.policy.accept, 2).tolist()
+        _, policy, first = first_decision(past, paper)
+        accept = np.broadcast_to(policy.accept, 2).tolist()
         cases.append(case)
-        tables[paper.paper], decisions[paper.paper] = (accept[0], accept[1]), decision.accepted
+        tables[paper.paper], decisions[paper.paper] = (accept[0], accept[1]), first.accepted
         columns["paper"] += [paper.paper] * len(case.scores)
         columns["reviewer"] += paper.reviewers
         columns["score"] += case.scores

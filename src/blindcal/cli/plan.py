@@ -28,7 +28,7 @@ from blindcal.cli.options import (
 from blindcal.cli.startup import interrupted, without_time_limit
 from blindcal.deciding.certificate import stated
 from blindcal.deciding.certificate_fields import ASSUMED, CONFIDENTIAL
-from blindcal.deciding.key import commitment_to_input, read_key
+from blindcal.deciding.key import input_commitment, input_stamp, read_key
 from blindcal.errors import InputError
 from blindcal.io.atomic_files import refuse_existing, refuse_published, write_bytes
 from blindcal.io.cells import count
@@ -136,7 +136,8 @@ def plan(
                 prepared, truth = request.prepared(inputs, **work)
                 if key is not None:
                     secret = read_key(key)
-                    promise = commitment_to_input(secret, prepared, truth.reviewers, request, truth.given)
+                    stamp = input_stamp(secret, prepared, truth.reviewers, request, truth.given)
+                    promise = input_commitment(secret, request.conference, stamp)
                     sealed = {"key_fingerprint": secret.fingerprint, "commitment": promise}
             several = given if len(given) > 1 else None
             if isinstance(inputs, ThisYearInputs):

@@ -51,20 +51,12 @@ _KINDS_IN_WORDS = {
 }
 
 
-@dataclass(frozen=True)
-class PriorDecision:
-    """An earlier decision: the public case of that time, its table and its outcome."""
-
-    case: Case
-    policy: ExactPolicy
-    accepted: bool
-
-
-def prior_decision(past: Ledger, reference: Reference) -> PriorDecision:
-    """A decision as it was made."""
-    (number, name), paper = reference, past.tossed[reference]
-    case = recorded_case(paper, past.record(number))
-    return PriorDecision(case, past.tables(number)[name], paper.accepted)
+def first_decision(past: Ledger, paper: PaperRecord) -> tuple[Case, ExactPolicy, PaperRecord]:
+    """The first decision on a paper under its id: its public case of that time, its table, and its record."""
+    own = (reference for reference in paper.earlier if reference[1] == paper.paper)
+    reference = next(own, (paper.release, paper.paper))
+    number, first = reference[0], past.tossed[reference]
+    return recorded_case(first, past.record(number)), past.tables(number)[paper.paper], first
 
 
 @dataclass(frozen=True)

@@ -225,17 +225,6 @@ def input_stamp(
     return key.stamp("input", content).hex()
 
 
-def commitment_to_input(
-    key: Key,
-    conference: Conference,
-    truth: TrueReviewers,
-    request: Request,
-    given: Mapping[str, int] | None = None,
-) -> str:
-    """The commitment to the key and the whole input, which can be published before the draw."""
-    return input_commitment(key, request.conference, input_stamp(key, conference, truth, request, given))
-
-
 def as_recorded(content: Mapping[str, Any]) -> dict[str, Any]:
     """Content as it is read back from a record, so that both can be compared: JSON has no tuples."""
     copied: dict[str, Any] = json.loads(json.dumps(content))
