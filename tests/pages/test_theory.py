@@ -109,28 +109,19 @@ def points(belief: Belief, share: Array) -> tuple[Array, Array, Array]:
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.4])
-def test_swapping_the_papers_mirrors_policy_and_errors(noise: float) -> None:
+def test_swapping_papers_mirrors_policy_and_errors_and_swapping_reviewers_relabels_them(noise: float) -> None:
+    """The other paper is then paper 1, or the other reviewer: the assignment that was A1 is A2."""
     rng = np.random.default_rng(4)
-    reviewers, scores, prior = random_pair(rng, 5000, noise)
-    share = rng.choice([0.0, 0.3, 1.0], 5000)
-    accept, conference, adversary = points(pair_belief(reviewers, scores, prior=prior), share)
-    # The other paper is now paper 1, so the assignment that was A1 is A2.
-    other = points(pair_belief(reviewers, scores[:, ::-1], prior=1.0 - prior), share)
-    np.testing.assert_allclose(other[0][:, ::-1], 1.0 - accept, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(other[1], conference, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(other[2], adversary, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("noise", [0.0, 0.4])
-def test_swapping_the_reviewers_with_the_prior_relabels_policy_and_errors(noise: float) -> None:
-    rng = np.random.default_rng(5)
     (one, two), scores, prior = random_pair(rng, 5000, noise)
     share = rng.choice([0.0, 0.3, 1.0], 5000)
     accept, conference, adversary = points(pair_belief((one, two), scores, prior=prior), share)
-    other = points(pair_belief((two, one), scores, prior=1.0 - prior), share)
-    np.testing.assert_allclose(other[0][:, ::-1], accept, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(other[1], conference, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(other[2], adversary, rtol=0, atol=1e-12)
+    papers = pair_belief((one, two), scores[:, ::-1], prior=1.0 - prior)
+    reviewers = pair_belief((two, one), scores, prior=1.0 - prior)
+    for swapped, expected in ((papers, 1.0 - accept), (reviewers, accept)):
+        other = points(swapped, share)
+        np.testing.assert_allclose(other[0][:, ::-1], expected, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(other[1], conference, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(other[2], adversary, rtol=0, atol=1e-12)
 
 
 def test_symmetric_pairs_are_randomized_equally() -> None:
