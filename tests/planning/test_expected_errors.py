@@ -21,6 +21,7 @@ from blindcal.planning.expected_errors import (
 )
 from blindcal.posterior.belief import Belief, unchecked_belief
 from blindcal.posterior.paper import TupleSample
+from listed_tuples import Oracle
 from papers import random_paper
 
 CASES = [(seed, candidates, reviews) for seed, (candidates, reviews) in enumerate(((4, 1), (4, 2), (5, 3)))]
@@ -41,18 +42,8 @@ def listed(belief: Belief, accept: np.ndarray) -> dict[str, float]:
 
 
 def named(belief: Belief, chance: np.ndarray) -> list[float]:
-    """For each slot the best guess after each outcome, added up tuple by tuple; below 0 is nobody."""
-    chances = []
-    for slot in belief.labels:
-        total = 0.0
-        for outcome in (chance, 1 - chance):
-            mass = {who: 0.0 for who in slot.tolist() if who >= 0}
-            for who, w, p in zip(slot.tolist(), belief.weight.tolist(), outcome, strict=True):
-                if who >= 0:
-                    mass[who] += w * p
-            total += max(mass.values(), default=0.0)
-        chances.append(total)
-    return chances
+    """The best guesses after each outcome, added up for each slot."""
+    return [max(slot[True].values()) + max(slot[False].values()) for slot in Oracle(belief, chance).slots]
 
 
 @pytest.mark.parametrize(("seed", "candidates", "reviews"), CASES)

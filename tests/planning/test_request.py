@@ -103,15 +103,6 @@ def test_a_request_that_does_not_say_what_to_do_is_refused(change: dict[str, obj
         replace(REQUEST, **change).checked()
 
 
-def test_a_request_that_says_what_to_do_is_itself() -> None:
-    for request in (
-        REQUEST,
-        Request(Guarantee("steady", epsilon=2.0), bar=0.0),
-        replace(REQUEST, better="low"),
-    ):
-        assert request.checked() == request
-
-
 def test_options_in_the_wrong_place_are_named(tmp_path: Path) -> None:
     folder = small_conference().write(tmp_path)
     inputs = read_inputs(*(folder / f"{name}.csv" for name in ("reviews", "reviewers", "pools")))

@@ -85,24 +85,6 @@ def test_spend_is_the_joint_linear_program(secrets, papers, equal):
         assert back.conference_error == pytest.approx(wanted, abs=1e-8)
 
 
-def test_spend_over_a_grid_of_score_pairs_is_the_joint_linear_program():
-    """The average case with scores on a grid: weights are the chances of the score pairs."""
-    one, two = bc.Affine(1.3, 0.4, noise=0.4), bc.Affine(0.7, -0.3, noise=0.6)
-    grid = np.linspace(-3.5, 3.5, count(16, 40))
-    scores = np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)
-    p = 0.35
-    density = p * np.exp(one.log_marginal(scores[:, 0]) + two.log_marginal(scores[:, 1]))
-    density += (1 - p) * np.exp(two.log_marginal(scores[:, 0]) + one.log_marginal(scores[:, 1]))
-    weights = density / density.sum()
-    belief = bc.pair_belief((one, two), scores, p)
-    front = bc.frontier(belief)
-    least, most = (float(weights @ front.conference_error[:, k]) for k in (0, -1))
-    for share in (0.02, 0.3, 0.9):
-        allowed = least + share * (most - least)
-        spent = bc.policy.spend(front, conference_error=allowed, weights=weights)
-        assert spent.adversary_error == pytest.approx(joint_program(belief, weights, allowed), abs=1e-8)
-
-
 def test_a_sequence_of_frontiers_with_different_numbers_of_secrets():
     rng = np.random.default_rng(3)
     beliefs = [random_belief(rng, 1, n) for n in (2, 5, 3, 12)]
