@@ -98,6 +98,7 @@ def test_a_whole_conference_and_no_reviewer_anywhere(
     broken = small.with_review(3, score=small.canaries[0])
     assert client.put("<img src=x onerror=alert(1)>.csv", f"{ATTACK}\n1\n".encode()).status == 200
     assert "&lt;img src=x onerror=alert(1)&gt;.csv" in seen()
+    assert ATTACK not in said[-1]
     assert client.do("remove", name="<img src=x onerror=alert(1)>.csv")
     assert client.put("reviews.csv", text_of(broken.reviews).encode()).status == 200
     assert re.search(r"1 problem.*reviews\.csv.*>4<.*score.*must be a number", seen(), re.DOTALL)
