@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import tomllib
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -284,19 +285,30 @@ def test_a_refused_guarantee_names_its_setting(text: str, message: str) -> None:
         parse_guarantee(text)
 
 
+def parse_papers(text: str | None) -> object:
+    return parse_paper_counts("`accept`", text)
+
+
 @pytest.mark.parametrize(
-    ("text", "grid"),
+    ("parse", "text", "value"),
     [
-        (None, None),
-        ("1..4", [1, 2, 3, 4]),
-        ("-2..1", [-2, -1, 0, 1]),
-        (" 0 .. 2 ", [0, 1, 2]),
-        ("1, 2.5,-3", [1, 2.5, -3]),
-        ("0..1000", list(range(1001))),
+        (parse_grid, None, None),
+        (parse_grid, "1..4", [1, 2, 3, 4]),
+        (parse_grid, "-2..1", [-2, -1, 0, 1]),
+        (parse_grid, " 0 .. 2 ", [0, 1, 2]),
+        (parse_grid, "1, 2.5,-3", [1, 2.5, -3]),
+        (parse_grid, "0..1000", list(range(1001))),
+        (parse_papers, None, None),
+        (parse_papers, "50", 50),
+        (parse_papers, "0050", 50),
+        (parse_papers, "main=40,short=10", {"main": 40, "short": 10}),
+        (parse_papers, " main = 40 , a=b=3", {"main": 40, "a=b": 3}),
     ],
 )
-def test_a_grid_is_a_range_of_whole_numbers_or_a_list(text: str | None, grid: list[float] | None) -> None:
-    assert parse_grid(text) == grid
+def test_a_grid_is_a_range_or_a_list_and_papers_are_a_number_or_one_for_each_track(
+    parse: Callable[[str | None], object], text: str | None, value: object
+) -> None:
+    assert parse(text) == value
 
 
 @pytest.mark.parametrize(
@@ -323,24 +335,10 @@ def test_what_is_no_grid_is_told_how_to_write_one(text: str, told: str) -> None:
     assert told in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
-        (None, None),
-        ("50", 50),
-        ("0050", 50),
-        ("main=40,short=10", {"main": 40, "short": 10}),
-        (" main = 40 , a=b=3", {"main": 40, "a=b": 3}),
-    ],
-)
-def test_papers_are_a_number_or_one_for_each_track(text: str | None, number: object) -> None:
-    assert parse_paper_counts("`accept`", text) == number
-
-
 @pytest.mark.parametrize("text", ["", "x", "-3", "1e3", "3.0", "1_0", "40,10", "٣", "main=", "main=-1", "=3"])
 def test_what_is_no_number_of_papers_is_told_how_to_write_one(text: str) -> None:
     with pytest.raises(InputError, match="main=40,short=10"):
-        parse_paper_counts("`accept`", text)
+        parse_papers(text)
 
 
 @pytest.mark.parametrize(
