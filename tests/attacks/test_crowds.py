@@ -1,8 +1,8 @@
 """Crowds on whole conferences, against an adversary that reads the files and lists everything by itself.
 
 It knows the scores, reviewers and pools as they stand in the files, and the sealed tables; prior, likelihood,
-posterior, ranking and certificate figures are its own. Weights agree with the package's to some 1e-12, so it
-allows 1e-9.
+posterior and ranking are its own, and figures are those of the oracle of fractions. Weights agree with the
+package's to some 1e-12, so it allows 1e-9.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ from blindcal.deciding.lists import printed_list
 from blindcal.deciding.record import unpack
 from blindcal.planning.request import Quota, Request
 from blindcal.policy.guarantee import Guarantee
+from blindcal.posterior.belief import unchecked_belief
 from blindcal.verification import verify
+from listed_tuples import Oracle
 from sizes import count
 from small_conferences import SmallConference, read_small
 
@@ -165,59 +167,38 @@ def outcome(table: Table, accepted: bool) -> dict[Who, float]:
     return {who: float(p if accepted else 1 - p) for who, p in table.items()}
 
 
-@dataclass(frozen=True)
-class Worst:
-    """The certificate's figures of one paper, by listing."""
-
-    success: float
-    scores_only: float
-    posterior: float
-    named: float
-    of_paper: float
-    factor: float
-    rise: float
-
-
-def worst(paper: Listed, accept: Table, guarantee: Guarantee) -> Worst:
+def oracle(paper: Listed, accept: Table, guarantee: Guarantee) -> Oracle:
     """What the two outcomes reveal, after every promise about them was checked."""
-    tops, before = paper.tops(), paper.masses(dict.fromkeys(accept, 1.0))[1]
-    success = posterior = named = of_paper = rise = 0.0
-    factor = 1.0
-    for side in (True, False):
-        total, slots = paper.masses(outcome(accept, side))
-        success += sum(max(mass.values()) for mass in slots)
-        if total == 0.0:
-            continue
-        reviewed: dict[str, float] = defaultdict(float)
-        for mass, top, prior in zip(slots, tops, before, strict=True):
-            best = max(mass.values()) / total
-            assert best <= max(1 / guarantee.among, top) * (1 + TINY)
-            posterior, rise = max(posterior, best), max(rise, best - top)
-            if any(mass.values()):
-                named = max(named, max(mass.values()) / sum(mass.values()))
-            factor = max(factor, *(mass[name] / total / prior[name] for name in prior))
-            for name, part in mass.items():
-                reviewed[name] += part / total
-        of_paper = max(of_paper, *reviewed.values())
+    names = [*dict.fromkeys(name for who in accept for name in who if name != "*")]
+    labels = [[names.index(name) if name != "*" else -1 for name in who] for who in accept]
+    weight = np.array([paper.weight.get(who, 0.0) for who in accept])
+    table = ExactPolicy(np.zeros(len(accept), dtype=np.int64), tuple(enumerate(accept.values())))
+    true = Oracle(unchecked_belief(weight, weight, np.array(labels).T), table)
+    for after, before in true.posteriors:
+        assert after <= max(1 / guarantee.among, before) * (1 + TINY)
     if guarantee.name == "average":
-        assert success <= sum(tops) + TINY
+        assert true.success <= true.scores_only + TINY
     if guarantee.epsilon is not None:
-        for side in (outcome(accept, True).values(), outcome(accept, False).values()):
-            assert max(side) <= exp(guarantee.epsilon) * min(side) * (1 + TINY)
-    return Worst(success, sum(tops), posterior, named, of_paper, factor, rise)
+        assert true.ratio is not None
+        assert true.ratio <= exp(guarantee.epsilon) * (1 + TINY)
+    return true
 
 
-def not_understated(stated: dict[str, Any], found: list[Worst], reviews: int, *, tight: bool = True) -> None:
+def largest_rise(true: Oracle) -> float:
+    return max(0.0, *(float(after - before) for after, before in true.posteriors))
+
+
+def not_understated(stated: dict[str, Any], found: list[Oracle], reviews: int, *, tight: bool = True) -> None:
     """No figure of a certificate is below the truth, and none is far above it if it must be `tight`."""
     pairs = {
         "success": sum(one.success for one in found) / reviews,
         "success_scores_only": sum(one.scores_only for one in found) / reviews,
         "added_success": sum(one.success - one.scores_only for one in found) / reviews,
-        "largest_posterior": max(one.posterior for one in found),
-        "largest_posterior_named": max(one.named for one in found),
-        "largest_posterior_paper": max(one.of_paper for one in found),
-        "largest_factor": max(one.factor for one in found),
-        "largest_rise": max(0.0, *(one.rise for one in found)),
+        "largest_posterior": max(after for one in found for after, _ in one.posteriors),
+        "largest_posterior_named": max(top for one in found for top in one.by_name),
+        "largest_posterior_paper": max(chance for one in found for chance in one.of_paper),
+        "largest_factor": max(factor for one in found for factor in one.factors),
+        "largest_rise": max(map(largest_rise, found)),
     }
     assert (stated["papers"], stated["reviews"]) == (len(found), reviews)
     for name, true in pairs.items():
@@ -356,7 +337,7 @@ def check_conference(trial: int, seed: int, folder: Path) -> tuple[int, float]:
     papers, reviews = listed(small, first.record.bar), len(small.reviews) - 1
     accept = accept_of(papers, first, key, 1)
     assert accept.keys() == papers.keys()
-    found = {name: worst(papers[name], accept[name], guarantee) for name in papers}
+    found = {name: oracle(papers[name], accept[name], guarantee) for name in papers}
     not_understated(first.certificate, list(found.values()), reviews)
     if quota is not None:
         drawn = {one.paper: bool(one.accepted) for one in first.record.papers}
@@ -380,13 +361,13 @@ def check_conference(trial: int, seed: int, folder: Path) -> tuple[int, float]:
         later = accept_of(now, second, key, 2)
         assert set(later) == {paper, last}
         assert len(set(later[paper].values())) == 1, "decided from public data alone"
-        found[last] = worst(now[last], later[last], guarantee)
+        found[last] = oracle(now[last], later[last], guarantee)
         # A new paper that looks like an earlier one is stated with the worse figures of the two.
         more = reviews + len(now[last].scores)
         not_understated(second.certificate, list(found.values()), more, tight=False)
     checked = verify(inputs, key, out, conference=name)
     assert checked.agrees, [check for check in checked.checks if check.failed]
-    return sum(len(set(one.values())) > 1 for one in accept.values()), max(one.rise for one in found.values())
+    return sum(len(set(one.values())) > 1 for one in accept.values()), max(map(largest_rise, found.values()))
 
 
 def test_no_certificate_of_a_crowd_is_understated_and_no_outcome_breaks_it(tmp_path: Path) -> None:
