@@ -10,6 +10,7 @@ from blindcal.exporters.formats import workbook
 NAMES = ("Ada Byron", "Bo Chen", "Cy Diaz", "Eva Fermi", "Gus Hill", "Ida Jones", "Kai Levy", "Mia Noor")
 PAPERS = tuple(f"P{number:02d}" for number in range(1, 13))
 TITLES = {paper: f"On {word}" for paper, word in zip(PAPERS, "ABCDEFGHIJKL", strict=True)}
+COLUMNS = ["paper", "reviewer", "score"]
 # Paper, person and score, three for each paper.
 REVIEWS = tuple(
     (paper, NAMES[(3 * number + turn * (1 + number % 3)) % len(NAMES)], (5 * number + 7 * turn) % 10 + 1)
@@ -85,16 +86,19 @@ def transposed_matrix() -> bytes:
     return csv_of(["Reviewer", *PAPERS], rows)
 
 
-def long(header: list[str], *, separator: str = ",", score: str = "{}", paper: str = "{}") -> bytes:
+def long(*header: str, separator: str = ",", score: str = "{}") -> bytes:
     """A row for each review, under these names for paper, person and score."""
-    rows = [[paper.format(p), name, score.format(value)] for p, name, value in REVIEWS]
-    return csv_of(header, rows, separator)
+    rows = [[paper, name, score.format(value)] for paper, name, value in REVIEWS]
+    return csv_of([*(header or COLUMNS)], rows, separator)
 
 
-def wide(reviews: int = 3) -> bytes:
+def wide() -> bytes:
     """A row for each paper: who wrote its reviews, and their scores."""
-    header = ["Paper ID", "Title"]
-    header += [f"{what} {turn}" for turn in range(1, reviews + 1) for what in ("Reviewer", "Score")]
+    header = [
+        "Paper ID",
+        "Title",
+        *(f"{what} {turn}" for turn in (1, 2, 3) for what in ("Reviewer", "Score")),
+    ]
     rows = []
     for paper in PAPERS:
         cells = [cell for p, name, score in REVIEWS if p == paper for cell in (name, f"{score}")]
@@ -110,26 +114,19 @@ def two_scores(first: str = "Score before the discussion", second: str = "Score 
 def answered_twice() -> bytes:
     """A form that one person filled in again for the same paper."""
     paper, name, score = REVIEWS[4]
-    rows = [[p, who, f"{s}"] for p, who, s in REVIEWS]
-    return csv_of(["paper", "reviewer", "score"], [[paper, name, f"{score % 10 + 1}"], *rows])
+    first = [[paper, name, f"{score % 10 + 1}"]]
+    return csv_of(COLUMNS, [*first, *([p, who, f"{s}"] for p, who, s in REVIEWS)])
 
 
 def with_dashes() -> bytes:
     """People who were asked, and wrote nothing."""
-    missing = [[PAPERS[0], name, "-"] for name in NAMES if not given(PAPERS[0], name)]
-    rows = [[p, who, f"{s}"] for p, who, s in REVIEWS]
-    return csv_of(["paper", "reviewer", "score"], [*rows, *missing])
+    missing = [f"{PAPERS[0]},{name},-\n" for name in NAMES if not given(PAPERS[0], name)]
+    return long() + "".join(missing).encode()
 
 
 def titled_papers() -> bytes:
     rows = [[f"{p}: {TITLES[p]}", name, f"{score}"] for p, name, score in REVIEWS]
     return csv_of(["Paper", "Reviewer", "Score"], rows)
-
-
-def grouped(name: str) -> bytes:
-    """A sheet with a line above the header, one for the name of the conference."""
-    header = ["paper", "reviewer", "score"]
-    return f"{name},,\n".encode() + csv_of(header, [[p, who, f"{s}"] for p, who, s in REVIEWS])
 
 
 def averages() -> bytes:
@@ -149,4 +146,4 @@ def nameless() -> bytes:
 
 def with_a_total() -> bytes:
     """A last row with an average, as spreadsheets have it."""
-    return long(["paper", "reviewer", "score"]) + b"Average,,5.5\n"
+    return long() + b"Average,,5.5\n"

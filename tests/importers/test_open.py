@@ -37,25 +37,20 @@ def test_nothing_unpacks_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> No
 # --- Texts in any encoding, with any separator and line end.
 
 
-@pytest.mark.parametrize(
-    ("encoding", "said"),
-    [
-        ("utf-8", "UTF-8"),
-        ("utf-8-sig", "UTF-8"),
-        ("utf-16", "UTF-16"),
-        ("utf-16-le", "UTF-16"),
-        ("utf-16-be", "UTF-16"),
-    ],
-)
-@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+ENCODINGS = {"utf-8": "UTF-8", "utf-8-sig": "UTF-8"}
+ENCODINGS |= dict.fromkeys(("utf-16", "utf-16-le", "utf-16-be"), "UTF-16")
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("separator", SEPARATORS)
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_encodings_separators_and_line_ends(encoding: str, said: str, separator: str, end: str) -> None:
+def test_encodings_separators_and_line_ends(encoding: str, separator: str, end: str) -> None:
     lines = ["paper,reviewer,score,comment", "1,Zoë,3,é", "2,Zoë,4,ü", ""]
-    data = end.join(lines).replace(",", separator).encode(encoding)
-    imported = import_reviews(data, "x")
+    imported = import_reviews(end.join(lines).replace(",", separator).encode(encoding), "x")
     assert imported.columns()["reviewer"] == ["Zoë", "Zoë"]
-    names = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-    assert imported.recognized[1] == f"cells separated by {names[separator]}, {said}"
+    told = f"cells separated by {SEPARATORS[separator]}, {ENCODINGS[encoding]}"
+    assert imported.recognized[1] == told
 
 
 def test_a_cell_full_of_another_separator_does_not_mislead() -> None:

@@ -16,7 +16,7 @@ pytest.importorskip("typer")
 import plain_files
 from blindcal.reviews import Reviews
 from commands import call
-from plain_files import NAMES, PAPERS, REVIEWS, csv_of, email, long
+from plain_files import COLUMNS, NAMES, PAPERS, REVIEWS, csv_of, email, long
 
 pytestmark = pytest.mark.edge
 Give = Callable[..., tuple[int, str, str]]
@@ -33,15 +33,13 @@ class File(NamedTuple):
 
 
 FILES: Mapping[str, File] = {
-    "commas": File(long(["paper", "reviewer", "score"])),
-    "semicolons": File(long(["Paper", "Reviewer", "Score"], separator=";")),
-    "tabs": File(long(["Paper ID", "Referee", "Rating"], separator="\t")),
-    "other words": File(long(["proposal", "panelist", "points"])),
-    "own words": File(
-        long(["object", "who", "value"]), ("--columns", "paper=object,reviewer=who,score=value")
-    ),
+    "commas": File(long()),
+    "semicolons": File(long("Paper", "Reviewer", "Score", separator=";")),
+    "tabs": File(long("Paper ID", "Referee", "Rating", separator="\t")),
+    "other words": File(long("proposal", "panelist", "points")),
+    "own words": File(long("object", "who", "value"), ("--columns", "paper=object,reviewer=who,score=value")),
     "commas in names": File(
-        long(["Paper, by number", "Referee", "Overall score (1 = worst, 10 = best)"]), ("asked",)
+        long("Paper, by number", "Referee", "Overall score (1 = worst, 10 = best)"), ("asked",)
     ),
     "a Google form": File(plain_files.google_form(), ("asked",), "emails"),
     "a Microsoft form": File(plain_files.microsoft_form(), ("asked",), "emails"),
@@ -62,12 +60,12 @@ FILES: Mapping[str, File] = {
         plain_files.two_scores("Score", "Final score"),
         ("--columns", "paper=Paper,reviewer=Reviewer,score=Final score"),
     ),
-    "of ten": File(long(["paper", "reviewer", "score"], score="{}/10")),
-    "with labels": File(long(["paper", "reviewer", "score"], score="{}: good")),
+    "of ten": File(long(score="{}/10")),
+    "with labels": File(long(score="{}: good")),
     "dashes": File(plain_files.with_dashes()),
     "answered twice": File(plain_files.answered_twice(), ("--latest",)),
     "titled papers": File(plain_files.titled_papers()),
-    "a line above": File(plain_files.grouped("ICX 2027")),
+    "a line above": File(b"ICX 2027,,\n" + long()),
     "averages": File(plain_files.averages(), None),
     "criteria": File(plain_files.criteria(), None),
     "nobody": File(plain_files.nameless(), None),
@@ -147,7 +145,7 @@ def test_a_title_beside_an_id_becomes_the_title(give: Give) -> None:
 
 def test_scores_out_of_two_numbers_are_refused(give: Give) -> None:
     rows = [[p, who, f"{s}/{10 if p < 'P07' else 20}"] for p, who, s in REVIEWS]
-    code, _, err = give(csv_of(["paper", "reviewer", "score"], rows))
+    code, _, err = give(csv_of(COLUMNS, rows))
     assert (code, "must be out of one number in all rows, found 10, 20" in err) == (2, True)
 
 
