@@ -158,16 +158,16 @@ def compared(views: list[View], loads: dict[str, int], masses: list[np.ndarray],
     walks = advance_walks(walks, table, count(1200, 4000), seed)
     exact = np.concatenate([one.argmax(axis=1) for one in exact_reviewers(made)])
     chance = np.concatenate([one.max(axis=1) for one in exact_reviewers(made)])
-    return worst(walks, exact, chance, chance > 0.0)
+    return worst(walks, exact, chance)
 
 
-def worst(walks: Walks, guess: np.ndarray, chance: np.ndarray, named: np.ndarray) -> float:
+def worst(walks: Walks, guess: np.ndarray, chance: np.ndarray) -> float:
     """Over the reviews that somebody with a name can have written."""
     right = walks.tally[:, np.arange(guess.size), guess].astype(float)
     mean = right.sum(axis=0) / walks.seen.sum()
     rest = right - mean * walks.seen[:, None]
     error = np.sqrt((rest**2).sum(axis=0) * 64 / 63) / walks.seen.sum()
-    return float((np.abs(mean - chance) / np.maximum(error, 1e-4))[named].max(initial=0.0))
+    return float((np.abs(mean - chance) / np.maximum(error, 1e-4))[chance > 0.0].max(initial=0.0))
 
 
 @pytest.mark.parametrize("policy", ["chosen", "full", "raw"])
@@ -236,7 +236,7 @@ def test_walks_in_pools_of_4_in_40_papers_equal_a_list() -> None:
     walks = advance_walks(without_counts(advance_walks(walks, table, 2000, 3)), table, count(6000, 40_000), 3)
     guess = np.array([int(np.argmax(list(one.values()))) for one in expected])
     chance = np.array([max(one.values()) for one in expected])
-    assert worst(walks, guess, chance, chance > 0.0) < SPREAD
+    assert worst(walks, guess, chance) < SPREAD
     assert estimate_success(walks.tally, walks.seen, walks.start).agrees
 
 

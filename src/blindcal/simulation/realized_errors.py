@@ -147,18 +147,13 @@ _ByRule = dict[str, Array]
 def _by_reviewers(plan: Plan, reviewers: Mapping[str, Sequence[str]]) -> tuple[_ByRule, _ByRule]:
     """By rule, each paper's chance of being accepted and the share of its reviewers who are named."""
     cases = [case for case in plan.conference.cases if isinstance(case, PaperCase)]
-    views = planned_views(plan)
-    # The true reviewers as positions in the pool, lowest score first.
-    rows = [np.array([case.candidates.index(who) for who in reviewers[case.paper]]) for case in cases]
-    true = [
-        _accept_by_rule(case, paper, view, row)
-        for case, paper, view, row in zip(cases, plan.papers, views, rows, strict=True)
-    ]
-    named = [
-        {rule: _share_named(view, rule, row, chance[rule]) for rule in POLICIES}
-        for view, row, chance in zip(views, rows, true, strict=True)
-    ]
-    return _columns_by_rule(true), _columns_by_rule(named)
+    accept, named = list[dict[str, float]](), list[dict[str, float]]()
+    for case, paper, view in zip(cases, plan.papers, planned_views(plan), strict=True):
+        # The true reviewers as positions in the pool, lowest score first.
+        row = np.array([case.candidates.index(who) for who in reviewers[case.paper]])
+        accept.append(_accept_by_rule(case, paper, view, row))
+        named.append({rule: _share_named(view, rule, row, accept[-1][rule]) for rule in POLICIES})
+    return _columns_by_rule(accept), _columns_by_rule(named)
 
 
 def _by_levels(plan: Plan, reviewers: Mapping[str, Sequence[str]]) -> tuple[_ByRule, _ByRule]:
