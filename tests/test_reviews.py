@@ -298,13 +298,7 @@ def test_components_agree_with_a_search_through_the_graph() -> None:
     for _ in range(60):
         papers, reviewers = rng.randint(1, 12), rng.randint(1, 12)
         pairs = rng.sample([(p, r) for p in range(papers) for r in range(reviewers)], rng.randint(1, papers))
-        reviews = Reviews.from_table(
-            {
-                "paper": [f"p{p}" for p, _ in pairs],
-                "reviewer": [f"r{r}" for _, r in pairs],
-                "score": [1] * len(pairs),
-            }
-        )
+        reviews = Reviews.from_table(columns([(f"p{p}", f"r{r}", 1.0) for p, r in pairs]))
         parts = reviews.components
         assert parts.count == len(_parts(pairs))
         for part in _parts(pairs):

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import multivariate_normal
 
 from blindcal.adversaries.findings import finding_about, paper_findings
 from blindcal.adversaries.side_knowledge import (
@@ -24,6 +23,7 @@ from blindcal.adversaries.single_paper import View, case_view
 from blindcal.errors import InputError
 from blindcal.policy.policy import Policy
 from blindcal.posterior.paper import PaperCase
+from listed_tuples import gaussian_posteriors
 from sizes import count
 from whole_conferences import Lister, random_views
 
@@ -45,12 +45,7 @@ def test_a_candidate_who_is_certain_leaves_the_likelihood_of_the_other_tuples() 
     parameters = tuple((*row, 0.0, 0.0, 0.0, 0.0) for row in rows.values())
     case = PaperCase("p", (5.0, 6.0), ("a", "b", "c"), (1.0, 0.7, 0.3), parameters, 0.0)
     view = case_view(case, Policy(np.full(case.belief.weight.shape, 0.5)), 1.0)
-    density = np.zeros(len(view.rows))
-    for place, row in enumerate(view.rows):
-        if 0 in row:
-            slope, offset, noise = np.array([parameters[who][:3] for who in row]).T
-            spread = np.diag(noise**2) + np.outer(slope, slope)
-            density[place] = multivariate_normal(offset, spread).pdf(case.scores)
+    density = gaussian_posteriors(case)[0] * (view.rows == 0).any(axis=1)
     assert np.count_nonzero(density) == 4
     np.testing.assert_allclose(with_prior(view, "uniform").weight, density / density.sum(), rtol=1e-6)
     near = np.array([0.5, 0.9, 0.2])
