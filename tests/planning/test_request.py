@@ -180,15 +180,11 @@ def test_what_is_no_number_of_papers_is_refused(given: tuple[Any, ...], told: st
         Quota(*given)
 
 
-def test_one_number_is_about_the_whole_conference() -> None:
-    quota = Quota(3, 2)
-    assert (quota.tracks, quota.groups, quota.of(WHOLE)) == ((), (WHOLE,), (3, 2))
-
-
-def test_each_track_has_its_numbers_and_none_waits_unless_said() -> None:
-    quota = Quota({"main": 3, "short": 1}, {"short": 2})
-    assert quota.groups == quota.tracks == ("main", "short")
-    assert (quota.of("main"), quota.of("short")) == ((3, 0), (1, 2))
+def test_numbers_are_about_the_conference_or_about_each_track() -> None:
+    whole, apart = Quota(3, 2), Quota({"main": 3, "short": 1}, {"short": 2})
+    assert (whole.tracks, whole.groups, whole.of(WHOLE)) == ((), (WHOLE,), (3, 2))
+    assert apart.groups == apart.tracks == ("main", "short")
+    assert (apart.of("main"), apart.of("short")) == ((3, 0), (1, 2))
 
 
 def test_there_is_one_way_to_say_that_nobody_waits() -> None:
@@ -205,12 +201,22 @@ def test_more_places_than_papers_are_refused() -> None:
         Quota({"main": 1, "short": 2}).check(["main", "main", "short"])
 
 
-def test_shares_are_of_the_papers_of_the_track() -> None:
-    assert shares(Quota(3, 1), [WHOLE] * 8) == 3 / 8
-    assert shares(Quota({"main": 1, "short": 3}), ["main"] * 4 + ["short"] * 4) == {
-        "main": 0.25,
-        "short": 0.75,
-    }
+TRACKS = ["main", "main", "short"]
+
+
+@pytest.mark.parametrize(
+    ("quota", "tracks", "share"),
+    [
+        (Quota(3, 1), [WHOLE] * 8, 3 / 8),
+        (Quota({"main": 1, "short": 3}), ["main"] * 4 + ["short"] * 4, {"main": 0.25, "short": 0.75}),
+        # All of a track or none, if another track has something to decide.
+        (Quota({"main": 1, "short": 1}), TRACKS, {"main": 0.5, "short": 1.0}),
+        (Quota({"main": 1, "short": 0}), TRACKS, {"main": 0.5, "short": 0.0}),
+        (Quota({"main": 1, "demo": 0}), ["main", "main"], {"main": 0.5}),
+    ],
+)
+def test_shares_are_of_the_papers_of_the_track(quota: Quota, tracks: list[str], share: object) -> None:
+    assert shares(quota, tracks) == share
 
 
 def test_a_number_that_is_every_paper_leaves_nothing_to_decide() -> None:
@@ -218,11 +224,4 @@ def test_a_number_that_is_every_paper_leaves_nothing_to_decide() -> None:
         shares(Quota(4), [WHOLE] * 4)
     for accept in ({"main": 2, "short": 1}, {"main": 2, "short": 0}, {"main": 0, "short": 1}):
         with pytest.raises(InputError, match="`accept` is every paper of a track or none, in each track:"):
-            shares(Quota(accept), ["main", "main", "short"])
-
-
-def test_all_of_a_track_or_none_is_a_share_where_another_track_has_something_to_decide() -> None:
-    tracks = ["main", "main", "short"]
-    assert shares(Quota({"main": 1, "short": 1}), tracks) == {"main": 0.5, "short": 1.0}
-    assert shares(Quota({"main": 1, "short": 0}), tracks) == {"main": 0.5, "short": 0.0}
-    assert shares(Quota({"main": 1, "demo": 0}), ["main", "main"]) == {"main": 0.5}
+            shares(Quota(accept), TRACKS)

@@ -195,6 +195,7 @@ def labeled(rng: np.random.Generator, size: int) -> Belief:
 
 
 def test_labeled_frontier_is_the_program_at_every_success() -> None:
+    """At vertices and between them, where policies reach it too."""
     rng = np.random.default_rng(3)
     for _ in range(count(12, 120)):
         belief = labeled(rng, 3)
@@ -208,20 +209,10 @@ def test_labeled_frontier_is_the_program_at_every_success() -> None:
                 closed = np.interp(error, front.adversary_error[i], front.conference_error[i])
                 program = least_loss(weight, loss, belief.labels, success=1.0 - error)
                 assert program.loss == pytest.approx(closed, abs=1e-8)
-
-
-def test_labeled_policies_reach_the_frontier_between_its_vertices() -> None:
-    rng = np.random.default_rng(4)
-    for _ in range(count(12, 120)):
-        belief = labeled(rng, 3)
-        front = frontier(belief)
-        rise = np.diff(front.conference_error, axis=-1)
-        run = np.diff(front.adversary_error, axis=-1)
-        assert (rise >= 0.0).all()
-        assert (run >= 0.0).all()
-        share = rng.random(3)
+        assert (np.diff(front.conference_error, axis=-1) >= 0.0).all()
+        assert (np.diff(front.adversary_error, axis=-1) >= 0.0).all()
         start, end = front.adversary_error[:, 0], front.adversary_error[:, -1]
-        wanted = start + share * (end - start)
+        wanted = start + rng.random(3) * (end - start)
         policy = front.policy(adversary_error=wanted)
         np.testing.assert_allclose(policy.adversary_error(belief), wanted, atol=1e-8)
         allowed = policy.conference_error(belief)

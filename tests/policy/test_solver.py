@@ -118,32 +118,16 @@ def test_labels_are_what_is_protected():
     )
 
 
-def test_epsilon_0_is_the_public_decision_and_infinity_the_evidence():
-    belief = random_beliefs(np.random.default_rng(4), 500, 3)
-    public = bc.policy.public_policy(belief).conference_error(belief)
-    evidence = bc.policy.evidence_policy(belief).conference_error(belief)
-    none, large = (bc.private_policy(belief, **limits(epsilon=e)) for e in (0.0, 60.0))
-    assert none.conference_error(belief) == pytest.approx(public, abs=1e-12)
-    assert (none.epsilon == 0).all()
-    assert large.conference_error(belief) == pytest.approx(evidence, abs=1e-12)
-    assert bc.private_policy(belief, **limits()).conference_error(belief) == pytest.approx(
-        evidence, abs=1e-12
-    )
-    assert bc.private_policy(belief, **limits(multiplier=1.0)).conference_error(belief) == pytest.approx(
-        public, abs=1e-12
-    )
-    assert bc.private_policy(belief, **limits(multiplier=2.0)).conference_error(belief) == pytest.approx(
-        evidence, abs=1e-12
-    )
-
-
-def test_epsilon_alone_is_the_closed_form_of_policies():
-    belief = random_beliefs(np.random.default_rng(5), 300, 4)
-    for epsilon in (0.2, 1.0, 3.0):
-        expected = bc.policy.epsilon_policy(belief, epsilon).conference_error(belief)
-        assert bc.private_policy(belief, **limits(epsilon=epsilon)).conference_error(belief) == pytest.approx(
-            expected, abs=1e-12
-        )
+def test_limits_alone_have_the_closed_forms_of_policies():
+    belief = random_beliefs(np.random.default_rng(4), 500, 4)
+    public, evidence = bc.policy.public_policy(belief), bc.policy.evidence_policy(belief)
+    forms = [({}, evidence), ({"multiplier": 1.0}, public), ({"multiplier": 2.0}, evidence)]
+    forms += [({"epsilon": 0.0}, public), ({"epsilon": 60.0}, evidence)]
+    forms += [({"epsilon": e}, bc.policy.epsilon_policy(belief, e)) for e in (0.2, 1.0, 3.0)]
+    for chosen, form in forms:
+        found = bc.private_policy(belief, **limits(**chosen)).conference_error(belief)
+        assert found == pytest.approx(form.conference_error(belief), abs=1e-12), chosen
+    assert (bc.private_policy(belief, **limits(epsilon=0.0)).epsilon == 0).all()
 
 
 @given(st.floats(0.5, 0.99), st.floats(0, 1), st.floats(0, 1), st.floats(0, 4), st.floats(0, 1))
