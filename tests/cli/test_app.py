@@ -117,22 +117,6 @@ def test_a_command_that_is_nearly_right_is_suggested() -> None:
     assert "Did you mean 'average'" in call("research", "avrage")[2]
 
 
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("blindcal res", ["research"]),
-        ("blindcal research av", ["average"]),
-    ],
-)
-def test_tab_completes_a_group_its_commands_and_their_options(
-    line: str, expected: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("_BLINDCAL_COMPLETE", "complete_bash")
-    monkeypatch.setenv("COMP_WORDS", line.replace(" ", "\n"))
-    monkeypatch.setenv("COMP_CWORD", str(line.count(" ")))
-    assert call()[1].split() == expected
-
-
 def test_errors_as_json_list_the_problems(tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text("paper,reviewer,score\np,r,nan\np,r,1\n")
     code, out, err = call("assess", str(tmp_path / "r.csv"), "--json")

@@ -25,7 +25,7 @@ from blindcal.project import imports as module
 from blindcal.project.imports import folder_reviews
 from chair_exports import PEOPLE, options, write_exports
 from commands import CANARY, call, edit, last, refusal, succeed
-from exports import BY_NAME, EXPORTS, Export, every_export, rows_of
+from exports import BY_NAME, Export, every_export, rows_of
 from small_bombs import BOMBS, MEMORY
 from small_conferences import everything
 from small_pasts import short_fits
@@ -52,8 +52,9 @@ def table(path: Path) -> list[dict[str, str]]:
     return rows_of(path.read_bytes())
 
 
-@pytest.mark.parametrize("export", EXPORTS, ids=[export.name for export in EXPORTS])
+@every_export
 def test_every_export_becomes_a_table_that_is_read_again(export: Export, folder: Path) -> None:
+    """And `new` reads it as `import` does."""
     code, told, err = imported(export)
     assert (code, err) == (0, "")
     assert f"recognized: {export.recognized}" in told
@@ -61,7 +62,11 @@ def test_every_export_becomes_a_table_that_is_read_again(export: Export, folder:
     reviews = folder / "inputs" / "reviews.csv"
     assert len(table(reviews)) == len(export.expected)
     assert {stat.S_IMODE(path.stat().st_mode) for path in reviews.parent.iterdir()} == {0o600}
-    succeed("import", "icx", "--dry-run")
+    _, path, *words = export.arguments
+    assert succeed("new", "two", "--reviews", path, "--scores", "public", *words).err == ""
+    assert everything(Path("two/inputs")) == everything(folder / "inputs")
+    for name in ("icx", "two"):
+        succeed("import", name, "--dry-run")
     before = everything(folder)
     told = succeed("import", "icx", str(reviews), "--as", "reviews").out
     assert "the folder has this already: nothing to write" in told
@@ -941,16 +946,6 @@ def test_a_committee_that_came_along_answers_how_many_people_reviewed(exports: P
     question = "people: not set"
     assert question in succeed("new", "asked", *options(exports, "reviews")).out
     assert question not in succeed("new", "listed", *options(exports, "reviews", "committee")).out
-
-
-@every_export
-def test_new_reads_every_export_as_import_does(export: Export, place: Path) -> None:
-    _, path, *words = export.arguments
-    succeed("new", "two")
-    succeed("import", "two", path, *words)
-    assert succeed("new", "icx", "--reviews", path, "--scores", "public", *words).err == ""
-    assert everything(Path("icx/inputs")) == everything(Path("two/inputs"))
-    succeed("import", "icx", "--dry-run")
 
 
 BAD = {

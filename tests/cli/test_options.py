@@ -142,6 +142,8 @@ def offered(monkeypatch: pytest.MonkeyPatch, line: str) -> list[str]:
     ("line", "expected"),
     [
         ("blindcal pl", ["plan"]),
+        ("blindcal res", ["research"]),
+        ("blindcal research av", ["average"]),
         ("blindcal plan ic", ["icx2026", "icx2027"]),
         ("blindcal plan more/", ["more/icy"]),
         ("blindcal plan id", []),

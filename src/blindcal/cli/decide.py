@@ -17,7 +17,6 @@ from blindcal.cli.options import (
     flag,
     hired,
     option,
-    say_next,
 )
 from blindcal.deciding.amend import Changes
 from blindcal.deciding.certificate_fields import CONFIDENTIAL, by_scores_alone
@@ -90,7 +89,8 @@ def decide(
     _print_release(outcome, facts)
     note(*outcome.remarks)
     emit_json(facts)
-    say_next("decide", folder)
+    step = f"blindcal report {folder.path} --out {folder.path.name}.html"
+    say(f"next: back up the key with its private log, then {step}")
 
 
 def _print_release(outcome: Outcome, facts: dict[str, Any]) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -57,11 +57,10 @@ CODES_WARNING = (
     "needed."
 )
 _UNITS: Mapping[str, Unit] = {"reviewer": "reviewer", "member": "member"}
-T = TypeVar("T")
 _PAST_BETTER = "were {better} scores the better ones in each of these years? Name others"
 
 
-def _choices(
+def _reading(
     system: str | None = word(FORMATS, f"One of {', '.join(FORMATS)}; needed only if it is not recognized."),
     score_field: str | None = option("The field to use as the score, if there are several."),
     columns: str | None = option(
@@ -85,35 +84,33 @@ def _choices(
     people: list[Path] | None = option(
         "A table of who is behind the ids: signature, profile_id; repeatable.", "--map", metavar="<path>"
     ),
-) -> Choices:
-    """How exports are read if their content leaves it open, for both commands."""
-    return Choices(
-        format=None if system is None else _checked_word("--system", system, FORMATS).NAME,
+    keep: str = option(
+        "Papers to decide though the export calls them withdrawn, desk rejected, deleted or decided: their "
+        "ids, like 4,9,17.",
+        default="",
+        metavar="PAPERS",
+    ),
+) -> tuple[Choices, Collection[str]]:
+    """How exports are read if their content leaves it open, and papers to keep, for both commands."""
+    for name, text, words in (("system", system, FORMATS), ("unit", unit, _UNITS)):
+        if text is not None and text not in words:
+            raise InputError(f"--{name} must be one of {', '.join(words)}, found {text!r}")
+    choices = Choices(
+        format=system,
         score_field=score_field,
         columns={} if columns is None else columns_of(columns),
         best_first=() if best_first is None else _best_to_worst(best_first),
         layout=layout or "",
         latest=latest,
         people=read_maps({str(path): read_bytes(path) for path in people}) if people else None,
-        unit=_checked_word("--unit", unit, _UNITS),
+        unit=_UNITS[unit],
     )
+    return choices, papers_of(keep)
 
 
-Kept = Annotated[
-    str | None,
-    option(
-        "Papers to decide though the export calls them withdrawn, desk rejected, deleted or decided: their "
-        "ids, like 4,9,17.",
-        "--keep",
-        default=...,
-        metavar="PAPERS",
-    ),
-]
-
-
-@options_of(_choices)
+@options_of(_reading)
 def import_(
-    choices: Choices,
+    reading: tuple[Choices, Collection[str]],
     folder: Path = folder_argument("A folder that `blindcal new` made."),
     files: list[Path] | None = argument(
         "Files as downloaded, compressed with gzip or zip or not. With --dry-run and no file the folder is "
@@ -129,7 +126,6 @@ def import_(
         metavar="KIND",
     ),
     name: str | None = option("The name of a past conference; else that of its file."),
-    keep: Kept = None,
     codes: Path | None = option(
         "Replace reviewers with codes, and keep in this file who has which; people already in it keep theirs."
     ),
@@ -147,7 +143,7 @@ def import_(
 
     Example: blindcal import icx2027 conf-scores.csv
     """
-    conference = read_folder(folder)
+    conference, (choices, keep) = read_folder(folder), reading
     if not files and not dry_run:
         raise InputError("give a FILE to import, or --dry-run to check the folder as it is")
     if codes is not None:
@@ -157,7 +153,7 @@ def import_(
         if len(sources) != 1 or sources[0].kind != "past":
             raise InputError("--name is for one past conference: give one file, with --as past")
         sources = (sources[0]._replace(name=name),)
-    brought = read_import(conference, sources, choices, keep=papers_of(keep or ""), codes=codes)
+    brought = read_import(conference, sources, choices, keep=keep, codes=codes)
     reviews, made = _reviews_after(conference, brought), None
     if not dry_run:
         write_import(conference, brought, codes)
@@ -206,12 +202,6 @@ def _best_to_worst(text: str) -> tuple[str, ...]:
     if len(order) < 2 or not all(order) or len({name.casefold() for name in order}) < len(order):
         raise InputError(f"--best-first must be different scores, like A,B,C,D, found {text!r}")
     return order
-
-
-def _checked_word(option: str, text: str, known: Mapping[str, T]) -> T:
-    if text not in known:
-        raise InputError(f"{option} must be one of {', '.join(known)}, found {text!r}")
-    return known[text]
 
 
 def _reviews_after(folder: Folder, brought: FolderImport) -> Reviews | None:
@@ -326,9 +316,9 @@ _KEY_ADVICE = (
 _ANSWER_SECONDS = 5.0
 
 
-@options_of(_choices)
+@options_of(_reading)
 def new(
-    choices: Choices,
+    reading: tuple[Choices, Collection[str]],
     folder: Path = argument("The folder to make; an existing one is never changed."),
     reviews: Path | None = option(
         "This year's reviews, as downloaded or as a table paper, reviewer, score. They may come later, by "
@@ -374,7 +364,6 @@ def new(
     ),
     better: str = word(BETTER, "Which scores are better, high or low.", default="high"),
     key: Path | None = option("The key; FOLDER.key unless given. One that exists is used, else it is made."),
-    keep: Kept = None,
 ) -> None:
     """Make a folder for a conference, and the key that every random draw is derived from.
 
@@ -389,6 +378,7 @@ def new(
     Example: blindcal new icx2027 --reviews export.csv --committee pc.csv --past 2026.csv --accept 25%
     --scores confidential
     """
+    choices, keep = reading
     if assignments is not None:
         choices = replace(choices, metareviews=metareviews_in(assignments))
     given = {"reviews": reviews, "conflicts": conflicts, "pools": pools, "reviewers": reviewers}
@@ -402,7 +392,7 @@ def new(
         key_beside(folder) if key is None else key,
         sources,
         choices,
-        keep=papers_of(keep or ""),
+        keep=keep,
         workers=available_cores(),
         progress=progress,
     )

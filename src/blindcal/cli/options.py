@@ -262,7 +262,7 @@ Leak = Annotated[
 ]
 
 
-_AMEND = 'if something was corrected, blindcal decide {} --amend --reason "..."'
+AMEND = 'if something was corrected, blindcal decide {} --amend --reason "..."'
 
 
 def opened_release(path: Path) -> tuple[Folder | None, Path]:
@@ -273,21 +273,6 @@ def opened_release(path: Path) -> tuple[Folder | None, Path]:
     release = release_of(folder)
     note(*interrupted_remarks(folder))
     return folder, release
-
-
-def say_next(command: str, folder: Folder) -> None:
-    """Print which command comes next, as the last line of a command on a folder."""
-    path = folder.path
-    step = f"blindcal report {path} --out {path.name}.html"
-    if command == "report":
-        step = f"blindcal export {path} --to csv --out {path.name}.csv"
-    elif command != "plan":
-        step = f"back up the key with its private log, then {step}"
-    elif decided(folder):
-        step = _AMEND.format(path)
-    else:
-        step = f"write what you choose into {folder.file}, then blindcal decide {path}"
-    say(f"next: {step}")
 
 
 def say_next_step(path: Path, *, refit: bool = False, refused: bool | None = None) -> None:
@@ -315,7 +300,7 @@ def say_next_step(path: Path, *, refit: bool = False, refused: bool | None = Non
     elif refused:
         step = f"correct this, then blindcal plan {path}, which says who is meant, in a file for you alone"
     elif decided(folder):
-        step = _AMEND.format(path)
+        step = AMEND.format(path)
     else:
         missing = [] if settings.get("scores") else ["scores"]
         missing += [] if {"accept-rate", "accept", "bar"} & settings.keys() else ["accept-rate or accept"]

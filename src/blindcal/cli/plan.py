@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import inf
 from pathlib import Path
 from textwrap import fill
@@ -14,6 +15,7 @@ from blindcal.adversaries.findings import findings_of, planned_views
 from blindcal.cli.audit import facts_of, say_findings
 from blindcal.cli.console import about, emit_json, note, say, say_gap, table
 from blindcal.cli.options import (
+    AMEND,
     ClusterAddress,
     FolderPath,
     Leak,
@@ -22,7 +24,6 @@ from blindcal.cli.options import (
     flag,
     hired,
     option,
-    say_next,
     word,
 )
 from blindcal.cli.startup import interrupted, without_time_limit
@@ -37,8 +38,8 @@ from blindcal.planning.conference_plan import plan as plan_papers
 from blindcal.planning.guarantee_menu import MENU
 from blindcal.planning.level_menu import LEVEL_MENU, LevelAnswer, level_answer
 from blindcal.planning.request import Request
-from blindcal.policy.guarantee import NAMES, Guarantee
-from blindcal.posterior.conference import Conference, LevelByTrack
+from blindcal.policy.guarantee import NAMES
+from blindcal.posterior.conference import Conference
 from blindcal.posterior.inputs import Inputs
 from blindcal.posterior.this_year import ThisYearInputs
 from blindcal.project.folder import Work, folder_inputs, settings_of
@@ -143,29 +144,30 @@ def plan(
             if isinstance(inputs, ThisYearInputs):
                 levels = level_answer(inputs, request, several or LEVEL_MENU, prepared=prepared)
                 _print_levels(levels, request, sealed)
-                _say_next_of_levels(folder, levels, undecided=not given and not decided(folder))
+                _say_next(folder, None if given else levels)
                 return
+            estimate = partial(answer, inputs, request, several or MENU, prepared=prepared, **work)
             seconds = inf if full else A_MINUTE
-            answer = _answered(inputs, request, several or MENU, prepared, seconds, despite_misfit, work)
-        _print_answer(answer, request, sealed)
+            gains = _first_or_last(partial(estimate, seconds=seconds, despite_misfit=despite_misfit))
+        _print_answer(gains, request, sealed)
         # After an interrupt there is what is known, and nothing further is begun.
         if every and prepared is not None and not interrupted():
             planned = _planned(inputs, prepared, request, despite_misfit, work)
             _print_planned(planned)
             if out is not None:
-                _write_page(out, planned, answer, work, hidden=hidden)
+                _write_page(out, planned, gains, work, hidden=hidden)
             if audit:
                 findings = findings_of(planned_views(planned), better=request.better)
                 say()
                 say_findings(findings)
-    note(*(answer if planned is None else planned).remarks)
+    note(*(gains if planned is None else planned).remarks)
     more = {} if findings is None else {"audit": facts_of(findings)}
-    emit_json({**_plan_facts(answer, request, planned), **sealed, **more})
+    emit_json({**_plan_facts(gains, request, planned), **sealed, **more})
     if out is not None and planned is not None:
         say(f"wrote {out}; open it in any browser, or print it from there")
         if hidden:
             say(f"CONFIDENTIAL, never share: {out}")
-    say_next("plan", folder)
+    _say_next(folder)
 
 
 def _print_levels(answer: LevelAnswer, request: Request, sealed: Mapping[str, str | None]) -> None:
@@ -173,31 +175,26 @@ def _print_levels(answer: LevelAnswer, request: Request, sealed: Mapping[str, st
     headings, lines, meaning = level_table(answer)
     _print_menu(level_advice(answer), headings, lines, answer.menu.choices.index(answer.choice), meaning)
     one_by_one = "" if answer.from_file else "; gains are about papers decided one by one"
-    _print_conference(answer, request, answer.bar, "", one_by_one)
+    _print_conference(answer, request, "", one_by_one)
     _print_sealed(sealed)
     note(*answer.remarks)
     facts = {"advice": level_advice(answer), "source": request.source, "menu": level_facts(answer)}
-    emit_json({**_shared_facts(answer, request, answer.bar), **facts, **sealed})
+    emit_json({**_shared_facts(answer, request), **facts, **sealed})
 
 
-def _say_next_of_levels(folder: Folder, answer: LevelAnswer, *, undecided: bool) -> None:
-    if undecided and answer.chosen.name == "public":
-        say(f"next: blindcal decide {folder.path}")
-    elif undecided and doubt(answer):
-        say(f'next: set guarantee = "public" in {folder.file}, then blindcal decide {folder.path}')
-    else:
-        say_next("plan", folder)
+def _say_next(folder: Folder, answer: LevelAnswer | None = None) -> None:
+    """Which command comes next; `answer`: what this year's evidence gains under the folder's guarantee."""
+    step = f"write what you choose into {folder.file}, then blindcal decide {folder.path}"
+    if decided(folder):
+        step = AMEND.format(folder.path)
+    elif answer is not None and answer.chosen.name == "public":
+        step = f"blindcal decide {folder.path}"
+    elif answer is not None and doubt(answer):
+        step = f'set guarantee = "public" in {folder.file}, then blindcal decide {folder.path}'
+    say(f"next: {step}")
 
 
-def _answered(
-    inputs: Inputs,
-    request: Request,
-    others: Sequence[Guarantee],
-    prepared: Conference | None,
-    seconds: float,
-    despite_misfit: bool,
-    work: Work,
-) -> Answer:
+def _first_or_last(estimate: Callable[..., Answer]) -> Answer:
     """The answer; the first estimate is said if the rest takes a while, and Ctrl-C ends with the last."""
     start, known, said = monotonic(), list[Answer](), False
 
@@ -210,16 +207,7 @@ def _answered(
             note(f"from {count(so_far.menu.solved, 'paper')} so far: {advice(so_far.menu, so_far.chosen)}")
 
     try:
-        return answer(
-            inputs,
-            request,
-            others,
-            prepared=prepared,
-            seconds=seconds,
-            despite_misfit=despite_misfit,
-            **work,
-            tell=tell,
-        )
+        return estimate(tell=tell)
     except KeyboardInterrupt:
         if not known:
             raise
@@ -254,12 +242,12 @@ def _write_page(out: Path, planned: Plan, answer: Answer, work: Work, *, hidden:
     write_bytes(out, made.encode(), confidential=hidden)
 
 
-def _shared_facts(answer: Answer | LevelAnswer, request: Request, bar: LevelByTrack) -> dict[str, Any]:
+def _shared_facts(answer: Answer | LevelAnswer, request: Request) -> dict[str, Any]:
     return {
         "papers": answer.menu.papers,
         "reviews": answer.reviews,
         "guarantee": request.guarantee,
-        "bar": bar,
+        "bar": answer.bar,
         "accept": request.accept,
         "wait_list": request.wait_list,
         "better": request.better,
@@ -269,7 +257,7 @@ def _shared_facts(answer: Answer | LevelAnswer, request: Request, bar: LevelByTr
 def _plan_facts(answer: Answer, request: Request, planned: Plan | None) -> dict[str, Any]:
     """The answer as JSON has it; with the numbers of the certificate if every paper is planned."""
     return {
-        **_shared_facts(answer, request, answer.bar),
+        **_shared_facts(answer, request),
         "advice": advice(answer.menu, answer.chosen),
         "bar_of_papers": answer.weighed,
         "calibration_fit": answer.fit.public,
@@ -292,7 +280,7 @@ def _print_answer(answer: Answer, request: Request, sealed: Mapping[str, str | N
     some = f", that of {answer.weighed:,} papers: the one to be frozen comes from all of them"
     of_some = some if answer.weighed != menu.papers else ""
     frozen = "; the bar alone is frozen when papers are decided"
-    _print_conference(answer, request, answer.bar, of_some, frozen)
+    _print_conference(answer, request, of_some, frozen)
     fit = answer.fit
     say(
         f"calibration: {fit.verdict}; predicted mean {fit.predicted_mean:.2f} and standard deviation "
@@ -319,12 +307,10 @@ def _print_menu(
     say()
 
 
-def _print_conference(
-    answer: Answer | LevelAnswer, request: Request, bar: LevelByTrack, of_bar: str, of_quota: str
-) -> None:
+def _print_conference(answer: Answer | LevelAnswer, request: Request, of_bar: str, of_quota: str) -> None:
     """What the answer is about; `of_bar`, `of_quota`: what is to be added to these lines."""
     say(f"{count(answer.menu.papers, 'paper')}, {count(answer.reviews, 'review')}; nothing was drawn")
-    say(f"bar: quality {bar_words(bar)} (quality is N(0,1) over papers){of_bar}")
+    say(f"bar: quality {bar_words(answer.bar)} (quality is N(0,1) over papers){of_bar}")
     if request.quota is not None:
         say(f"{quota_line(request.quota)}{of_quota}")
     say(f"better: {request.better} scores")

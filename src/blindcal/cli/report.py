@@ -15,7 +15,6 @@ from blindcal.cli.options import (
     hired,
     opened_release,
     option,
-    say_next,
     word,
 )
 from blindcal.errors import InputError
@@ -90,7 +89,7 @@ def report(
     if confidential:
         say(f"CONFIDENTIAL, never share: {out}")
     if folder is not None:
-        say_next("report", folder)
+        say(f"next: blindcal export {folder.path} --to csv --out {folder.path.name}.csv")
 
 
 def _write_papers(folder: Folder | None, release: Path, out: Path, key: Path | None) -> None:
