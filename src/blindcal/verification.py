@@ -149,7 +149,7 @@ class Verification:
 
 def verify(
     inputs: Inputs | ThisYearInputs,
-    key: StrPath,
+    key: StrPath | Ledger,
     out: StrPath | None = None,
     *,
     published: StrPath | Sequence[StrPath] = (),
@@ -165,7 +165,7 @@ def verify(
 
     Args:
         inputs: The inputs that were decided.
-        key: The file of the key that decided them.
+        key: The file of the key that decided them; or its ledger, if that was read already.
         out: The folder of the public files; by default these are not compared.
         published: Folders that were published with this key, as for `decide`; they reveal two copies of the
             key that decided separately.
@@ -191,8 +191,7 @@ def verify(
         >>> folder.cleanup()
     """
     check_inputs(inputs)
-    check_paths(key=key)
-    past = latest(key, conference)
+    past = key if isinstance(key, Ledger) else latest(key, conference)
     if out is not None and not Path(out).is_dir():
         raise InputError(f"`out` {out} must be the folder of the public files: there is no such folder")
     record, certificates = past.records[-1], all_published(published)
@@ -227,6 +226,7 @@ def verify(
 
 def latest(key: StrPath, conference: str = "conference") -> Ledger:
     """The decisions of a key, which must have decided this conference."""
+    check_paths(key=key)
     past = read_ledger(key, read_key(key))
     if conference not in {release.conference for release in past.releases}:
         raise InputError(

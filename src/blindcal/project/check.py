@@ -64,8 +64,8 @@ def verify_folder(
     lists with another number of papers, as `export` writes them.
     """
     check_calibrated(folder)
-    secret, conference = key_of(folder, key), folder.text("conference")
-    record = latest(secret, conference).records[-1]
+    past = latest(key_of(folder, key), folder.text("conference"))
+    record = past.records[-1]
     place = folder.text("out")
     out = release_folder(place, record.release, folder.numbered) if place else None
     if folder.numbered and out is not None and not out.is_dir():
@@ -76,9 +76,8 @@ def verify_folder(
     with folder_inputs(folder, record.grid) as inputs:
         verification = verify(
             inputs,
-            secret,
+            past,
             out,
-            conference=conference,
             published=[*published, *releases_of(folder)],
             commitment=commitment,
             lists=lists,
