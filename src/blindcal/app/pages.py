@@ -211,7 +211,7 @@ def templates() -> Environment:
     """The templates of all pages, as Jinja2 has them, with the ways in which they write values."""
     made = page_templates("blindcal.app")
     made.filters |= {"plain": plain, "typed": setting_text, "notice": notice}
-    made.globals |= {"listed": MOST_LISTED, "formats": FORMATS, "promises": promises}
+    made.globals |= {"listed": MOST_LISTED, "formats": FORMATS, "promises": promises, "priors": [*PRIORS[1:]]}
     return made
 
 
@@ -365,11 +365,6 @@ def import_lines(brought: FolderImport) -> tuple[list[str], list[str]]:
     if not (brought.places or brought.settings or brought.withdrawn):
         lines.append("the folder has this already: nothing would change")
     return [plain(line) for line in lines], [plain(line) for line in (*brought.remarks, *brought.refusals)]
-
-
-def _calibration_view(session: Session, state: FolderState) -> dict[str, Any]:
-    fit = None if state.fit is None else fit_view(state.fit)
-    return {"fitted": session.result("fitted"), "fit": fit}
 
 
 def fit_view(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -559,13 +554,7 @@ def _results_view(session: Session, state: FolderState) -> dict[str, Any]:
 
 def _check_view(session: Session, state: FolderState) -> dict[str, Any]:
     audited = session.result("audited")
-    return {
-        "verified": session.result("verified"),
-        "audited": audited,
-        **({} if audited is None else _audit_view(audited.findings.findings)),
-        "tables": [path.name for path in session.tables.files],
-        "priors": [*PRIORS[1:]],
-    }
+    return {} if audited is None else _audit_view(audited.findings.findings)
 
 
 def _audit_view(findings: Sequence[Finding]) -> dict[str, Any]:
@@ -589,7 +578,7 @@ def _audit_view(findings: Sequence[Finding]) -> dict[str, Any]:
 TABS: Mapping[str, Tab] = {
     "overview": Tab("Overview"),
     "files": Tab("Files", _files_view),
-    "calibration": Tab("Calibration", _calibration_view, confidential=True),
+    "calibration": Tab("Calibration", lambda _, state: {"fit": state.fit and fit_view(state.fit)}, True),
     "people": Tab("People", confidential=True),
     "plan": Tab("Promise", _plan_view),
     "settings": Tab("Settings", _settings_view),
