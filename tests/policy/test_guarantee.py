@@ -16,10 +16,8 @@ from blindcal.policy.guarantee import MOST_EPSILON, NAMES, PUBLIC, UNLIMITED, Gu
 from blindcal.policy.solver import private_policy, solve
 from blindcal.posterior.belief import Belief
 from blindcal.project.settings import parse_guarantee
-from general_program import least_loss
 from random_cases import random_cases
 from sizes import count
-from strategies import random_beliefs
 
 ALLOWED = {
     "epsilon": (0.0, MOST_EPSILON),
@@ -94,23 +92,6 @@ def _best_of_three(belief: Belief, epsilon: float) -> float:
     right = belief.favor > 0.5
     tables = [np.ones(right.size), np.zeros(right.size), np.where(right, keep, 1.0 - keep)]
     return min(float(belief.weight @ (a * (1 - belief.favor) + (1 - a) * belief.favor)) for a in tables)
-
-
-@pytest.mark.parametrize("secrets", [2, 3, 6])
-def test_the_best_table_is_one_of_three_and_the_program_finds_no_better_one(secrets: int) -> None:
-    rng = np.random.default_rng([45, secrets])
-    batch = random_beliefs(rng, count(100, 2_000), secrets)
-    for weight, favor in zip(batch.weight, batch.favor, strict=True):
-        belief, guarantee = (
-            Belief(weight, favor),
-            Guarantee("odds", epsilon=float(rng.choice([0.5, 1, 2, 3]))),
-        )
-        wanted = _best_of_three(belief, guarantee.epsilon)
-        assert float(private_policy(belief, guarantee).conference_error(belief)) == pytest.approx(
-            wanted, abs=1e-12
-        )
-        program = least_loss(weight, np.stack([1 - favor, favor], -1), guarantee=guarantee)
-        assert program.loss == pytest.approx(wanted, abs=1e-7)
 
 
 def test_papers_with_candidates_have_the_same_three_tables() -> None:

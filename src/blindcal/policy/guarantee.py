@@ -37,14 +37,8 @@ class GuaranteeKind:
     epsilon: float | None = None  # the epsilon that goes with it if none is given in Python
 
 
-class _ByName:
-    """An epsilon that was not given: it follows from the name of the guarantee."""
-
-    def __repr__(self) -> str:
-        return "by name"
-
-
-_BY_NAME: Any = _ByName()
+# An epsilon that was not given: it follows from the name of the guarantee.
+_BY_NAME: Any = "by name"
 _CROWD = (
     "For someone with only public information and the stated prior: after a decision, nobody listed by name "
     "is likelier than 1 in {among:g} to have written a given review. If the scores alone already made "
