@@ -22,6 +22,8 @@ from blindcal.io.cells import unescape
 from blindcal.io.tables import format_table
 
 FOLDER = Path(__file__).parent / "vectors" / "exports"
+# Exports as the real programs wrote them.
+SYSTEMS = Path(__file__).parent / "systems"
 
 
 class Export(NamedTuple):

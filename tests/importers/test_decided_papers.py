@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 
 from blindcal.importers import import_reviews
-from exports import packed
-
-SYSTEMS = Path(__file__).parents[1] / "data" / "systems"
+from exports import SYSTEMS, packed
 
 
 def withdrawn(data: bytes) -> Mapping[str, str]:

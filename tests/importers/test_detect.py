@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from blindcal.importers import import_reviews
 from blindcal.importers.raw_export import Choices
-from exports import Export, every_export, in_order, refused, rows
+from exports import SYSTEMS, Export, every_export, in_order, refused, rows
 
 
 @every_export
@@ -50,8 +48,7 @@ def test_a_table_of_reviews_may_have_a_column_of_conflicts_or_preferences() -> N
 
 def test_two_years_in_one_file_are_refused_as_that() -> None:
     """The numbers of papers start again every year: reviews of two papers would be taken for one's."""
-    systems = Path(__file__).parents[1] / "data" / "systems"
-    this, past = ((systems / f"hotcrp-3.4-{name}.csv").read_bytes() for name in ("scores", "scores-past"))
+    this, past = ((SYSTEMS / f"hotcrp-3.4-{name}.csv").read_bytes() for name in ("scores", "scores-past"))
     error = refused(this + past.partition(b"\n")[2], "column title: must be one for each paper")
     assert "found 30 papers with two titles: two years in one file?" in str(error)
     assert len(error.problems) == 1

@@ -13,7 +13,7 @@ from blindcal.importers.people import read_map, read_people
 from blindcal.importers.raw_export import Choices, RawReview
 from blindcal.importers.sheet import OpenedExport
 from blindcal.project.contents import Source, read_contents
-from exports import refused, rows
+from exports import SYSTEMS, refused, rows
 
 
 def found(*reviews: dict[str, Any], **options: Any) -> list[RawReview]:
@@ -99,7 +99,6 @@ def test_a_category_that_is_called_score_is_not_the_total() -> None:
 # email.
 
 
-SYSTEMS = Path(__file__).parents[1] / "data" / "systems"
 EXPORT = (SYSTEMS / "pretalx-2025.2.2-export.csv").read_bytes()
 API: list[dict[str, Any]] = json.loads((SYSTEMS / "pretalx-2025.2.2-api.json").read_bytes())
 

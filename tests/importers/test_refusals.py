@@ -5,13 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import zipfile
-from pathlib import Path
 
 import pytest
 
-from exports import BY_NAME, packed, refused
+from exports import BY_NAME, SYSTEMS, packed, refused
 
-SYSTEMS = Path(__file__).parents[1] / "data" / "systems"
 AVERAGES = "this table has only averages for each paper"
 SUBMISSIONS = "this is the list of submissions"
 CONFLICTS = "must hold reviews: this is a list of conflicts, for --as conflicts"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import pytest
@@ -17,8 +16,8 @@ from blindcal.importers.open import open_export
 from blindcal.importers.people import read_codes, read_conflicts, read_map, read_people
 from blindcal.importers.raw_export import WITHDRAWN, Choices
 from blindcal.io.cells import natural_key
+from exports import SYSTEMS
 
-SYSTEMS = Path(__file__).parents[1] / "data" / "systems"
 T = TypeVar("T")
 
 

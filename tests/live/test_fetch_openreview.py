@@ -21,6 +21,7 @@ from blindcal.importers import import_reviews
 from blindcal.importers.normalize import Imported
 from blindcal.importers.people import read_conflicts, read_map, read_people
 from blindcal.importers.raw_export import Choices
+from exports import SYSTEMS
 from json_server import JsonHandler, served
 
 SCRIPT = Path(__file__).parents[2] / "tools" / "fetch_openreview.py"
@@ -313,8 +314,7 @@ def test_a_share_of_reviews_that_cannot_be_used_is_said_and_refused(
 
 def test_the_labels_of_neurips_are_saved_whole_and_texts_are_not() -> None:
     """Those of 7 and 8 have more than 200 characters."""
-    systems = SCRIPT.parents[1] / "tests" / "data" / "systems"
-    notes = json.loads((systems / "openreview-py-2.9.1-neurips2023-labels.json").read_text(encoding="utf-8"))
+    notes = json.loads((SYSTEMS / "openreview-py-2.9.1-neurips2023-labels.json").read_text(encoding="utf-8"))
     script = runpy.run_path(str(SCRIPT))
     reviews = [
         reply for note in notes for reply in note["details"]["replies"]
@@ -323,7 +323,7 @@ def test_the_labels_of_neurips_are_saved_whole_and_texts_are_not() -> None:
     scores = script["scores_in"](reviews, ["rating", "confidence"])
     assert scores == {"rating", "confidence", "soundness", "presentation", "contribution"}
     saved = json.dumps([script["plain"](note, scores) for note in notes])
-    people = read_map((systems / "openreview-neurips2023-people.csv").read_bytes(), "people.csv")
+    people = read_map((SYSTEMS / "openreview-neurips2023-people.csv").read_bytes(), "people.csv")
     imported = import_reviews(saved.encode(), "notes.json", Choices(people=people))
     assert len(imported.reviews) == 90
     assert {7.0, 8.0} < {*imported.reviews.score}
