@@ -163,7 +163,8 @@ def _recognized_system(opened: OpenedExport, choices: Choices) -> tuple[_Format,
     for module in FORMATS.values():
         if (what := module.recognize(opened, choices)) is not None:
             return module, what
-    advice = _advice_for(opened)
+    advices = (advice for unusable, advice in _UNUSABLE if find_tables(opened.sheets, unusable))
+    advice = next(advices, _UNKNOWN) if pretalx.team_sheet(opened) is None else _TEAMS
     if advice in (_UNKNOWN, _NAMELESS, _SCORELESS):
         advice = plain_table.advice(opened, choices.score_field) or advice
     raise export_error(opened.file, advice)
@@ -198,12 +199,3 @@ def _edges_kind(value: object) -> str:
     if not edges or any("notes" in top for top in tops):
         return ""
     return _EDGES.get(json_cell(edges[0].get("invitation")).rpartition("/")[2], "pairs of papers and people")
-
-
-def _advice_for(opened: OpenedExport) -> str:
-    if pretalx.team_sheet(opened) is not None:
-        return _TEAMS
-    for unusable, advice in _UNUSABLE:
-        if find_tables(opened.sheets, unusable):
-            return advice
-    return _UNKNOWN

@@ -68,6 +68,8 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
     latest, old, broken = _latest_versions(table, rows)
     titles, tracks, withdrawn = _submissions(opened)
     metareviews = find_only_table(opened.sheets, {"submission #", "recommendation"}.issubset)
+    ids = {who.strip() for who, _ in reviewers}
+    emails = sum("@" in who for who in ids)
     columns_left = [name for name in table.names if name.casefold() not in _READ]
     labels_left = [label for label in columns if label not in fields[:2]]
     return RawExport(
@@ -81,7 +83,7 @@ def read(opened: OpenedExport, choices: Choices) -> RawExport:
         committee={email or name: name for _, email, name in _members(opened)},
         conflicts=conflicts(opened) or (),
         withdrawn=withdrawn,
-        said=(_emails_and_names(reviewers),),
+        said=(f"{count(emails, 'reviewer')} known by email, {len(ids) - emails:,} by name",),
         dropped=(
             *dropped_columns([*columns_left, *labels_left], ["text"] if "text" in table else []),
             *dropped_count(old, "older version", "only the latest counts", " of reviews"),
@@ -279,12 +281,6 @@ def _members(opened: OpenedExport) -> list[tuple[str, str, str]]:
         (number.strip(), email.strip(), f"{first.strip()} {last.strip()}".strip())
         for number, email, first, last in zip(*columns, strict=True)
     ]
-
-
-def _emails_and_names(reviewers: Sequence[tuple[str, str]]) -> str:
-    ids = {who.strip() for who, _ in reviewers}
-    emails = sum("@" in who for who in ids)
-    return f"{count(emails, 'reviewer')} known by email, {len(ids) - emails:,} by name"
 
 
 def _namesakes(reviewers: Sequence[tuple[str, str]]) -> tuple[str, ...]:
