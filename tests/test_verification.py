@@ -51,7 +51,7 @@ from forgeries import (
     unlimited,
 )
 from sealed_releases import RECORD
-from small_conferences import Chair, everything, loaded, only, small_conference, swapped
+from small_conferences import Chair, everything, known_key, loaded, only, small_conference, swapped
 
 REQUEST = Request(Guarantee("steady", epsilon=2.0), accept_rate=0.4)
 
@@ -348,12 +348,6 @@ def test_every_field_is_forged_above() -> None:
     assert {one.name for one in fields(PaperRecord)} == {*OTHER_PAPER}
 
 
-def key_in(folder: Path) -> Path:
-    """A place for the key, which has one sealed folder only, in a folder of its own."""
-    folder.mkdir(exist_ok=True)
-    return folder / "key.bin"
-
-
 def test_tables_that_follow_the_true_reviewers(tmp_path: Path, honest: Given) -> None:
     """Constant tables keep every limit; those that were chosen by who wrote the reviews leak all the same."""
     truth = honest[1]
@@ -437,7 +431,7 @@ def test_a_table_bent_at_the_true_reviewers_is_found(tmp_path: Path, honest: Giv
             continue
         moved += 1
         planner = with_table(made, paper.paper, ExactPolicy(bent, table.exact))
-        checks = sealed_checks(key_in(tmp_path / f"{number}"), honest, LIMITS, planner)
+        checks = sealed_checks(known_key(tmp_path / f"{number}" / "key.bin"), honest, LIMITS, planner)
         assert [c.name for c in checks if c.failed], "the paper costs more, or only its reviewers differ"
     assert moved > 3
 
@@ -469,7 +463,7 @@ def test_a_table_bent_where_the_true_reviewers_are_next_to_impossible_is_found(
             continue
         moved += 1
         planner = with_table(made, paper.paper, ExactPolicy(entry(table.numerator.copy(), 0, ends[1])))
-        checks = sealed_checks(key_in(tmp_path / f"{number}"), given, limits, planner)
+        checks = sealed_checks(known_key(tmp_path / f"{number}" / "key.bin"), given, limits, planner)
         assert [check.name for check in checks if check.failed] == [
             "release 1: draws under the tables planned here"
         ]
@@ -487,12 +481,12 @@ def test_tables_that_differ_in_the_last_digits_pass_and_epsilon_has_no_slack(
         return ExactPolicy(np.clip(table.numerator + step, *ends_of(table)), table.exact)
 
     near = PolicyTables({name: pack_policy(nudged(made.policies[name])) for name in made.policies})
-    refuse_failed(sealed_checks(key_in(tmp_path / "near"), honest, LIMITS, planner_of(near)))
+    refuse_failed(sealed_checks(known_key(tmp_path / "near" / "key.bin"), honest, LIMITS, planner_of(near)))
     paper = next(name for name in made.policies if made.policies[name].ends[1] == 0)
     thin = entry(np.zeros_like(made.policies[paper].numerator), 0, UNIT // 10**9)
     planner = with_table(made, paper, ExactPolicy(thin))
     with pytest.raises(VerificationError, match="limits of each table: 1 of 16 does not agree"):
-        refuse_failed(sealed_checks(key_in(tmp_path / "thin"), honest, LIMITS, planner))
+        refuse_failed(sealed_checks(known_key(tmp_path / "thin" / "key.bin"), honest, LIMITS, planner))
 
 
 def several_releases(
@@ -513,7 +507,7 @@ def test_amended_tables_that_leak_are_found(tmp_path: Path, honest: Given) -> No
     moved = [replace(c, scores=tuple(s + 0.25 for s in c.scores)) for c in conference.cases]
     inputs = [honest, (replace(conference, cases=tuple(moved)), truth)]
     for index, planner in enumerate((plan_conference, unlimited)):
-        path = key_in(tmp_path / f"{index}")
+        path = known_key(tmp_path / f"{index}" / "key.bin")
         checks = several_releases(path, inputs, [plan_conference, planner], honestly)
         failed = {check.name: check.failed for check in checks if check.failed}
         assert bool(failed) is bool(index)
@@ -527,7 +521,9 @@ def test_a_forgery_in_an_earlier_release_is_found(tmp_path: Path, honest: Given)
     inputs = [honest, (only(conference, *range(1, 16)), truth), honest]
     turned = first_changed("accepted", lambda paper: not paper.accepted)
     for index, forgery in enumerate((honestly, turned)):
-        checks = several_releases(key_in(tmp_path / f"{index}"), inputs, [plan_conference] * 3, forgery)
+        checks = several_releases(
+            known_key(tmp_path / f"{index}" / "key.bin"), inputs, [plan_conference] * 3, forgery
+        )
         failed = [check.name for check in checks if check.failed]
         assert any(name.startswith("release 1: ") for name in failed) == (index == 1)
 
@@ -552,5 +548,5 @@ def test_a_table_of_the_same_cost_chosen_for_its_decision_is_found(tmp_path: Pat
     assert case.belief.favor[0] == 0.5
     for accept, failed in ((UNIT, []), (0, ["release 1: draws under the tables planned here"])):
         planner = planner_of(PolicyTables({"p0": pack_policy(ExactPolicy(np.array([accept, UNIT])))}))
-        checks = sealed_checks(key_in(tmp_path / f"{accept}"), given, limits, planner)
+        checks = sealed_checks(known_key(tmp_path / f"{accept}" / "key.bin"), given, limits, planner)
         assert [check.name for check in checks if check.failed] == failed

@@ -14,7 +14,6 @@ from math import exp, inf, prod
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from blindcal.deciding.certificate import claim_of
@@ -22,18 +21,17 @@ from blindcal.deciding.decide import draft, with_texts
 from blindcal.deciding.key import Key, coin_facts, input_stamp, public_facts
 from blindcal.deciding.ledger import Ledger
 from blindcal.deciding.lists import list_problems, listing, own_rank, printed_list, ranked, ranked_again
-from blindcal.deciding.record import PaperRecord, Record
+from blindcal.deciding.record import Record
 from blindcal.errors import InputError, RefusedError
 from blindcal.planning.conference_plan import PaperPlan, plan, plan_conference
-from blindcal.planning.ranking_and_wait_list import cuts_from_json, list_decision
-from blindcal.planning.request import WHOLE, Quota, Request
+from blindcal.planning.request import Quota, Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, TrueReviewers
 from blindcal.posterior.paper import PaperCase
 from blindcal.verification import latest
 from chances import keys
 from sizes import count
-from small_conferences import Chair, drawn, everything, known_key, loaded, read_small, small_conference
+from small_conferences import Chair, everything, known_key, loaded, read_small, small_conference
 
 CLOSE = small_conference(seed=8, papers=8, noise=1.0, spread=0.3)
 REQUEST = Request(Guarantee("average", epsilon=None), accept=3, wait_list=2)
@@ -505,41 +503,6 @@ def test_expected_errors_are_those_of_the_final_list(guarantee: Guarantee) -> No
         certificate = json.loads(record.certificate)
         assert certificate["expected_wrong"] == pytest.approx(float(wrong / 5), abs=1.2e-9)
         assert certificate["selection"]["expected_wrong_private"] <= certificate["expected_wrong"] + 1e-12
-
-
-def test_exactly_k_on_a_hundred_conferences() -> None:
-    """Several sizes, guarantees, numbers and wait lists, with tracks and without."""
-    rng = np.random.default_rng(12)
-    for seed in range(100):
-        papers = int(rng.integers(3, 9))
-        accept = int(rng.integers(1, papers))
-        wait = int(rng.integers(0, papers - accept + 1))
-        conference, truth, request, plans = planned(
-            seed, GUARANTEES[seed % len(GUARANTEES)], papers, accept, wait
-        )
-        tossed = drawn(Key(rng.bytes(32)), conference, truth, request, plans)
-        quota = Quota(accept, wait)
-        if seed % 2:
-            tracks = ["a" if i % 2 else "b" for i in range(papers)]
-            tossed = tuple(
-                replace(p, public={**p.public, "track": t}) for p, t in zip(tossed, tracks, strict=True)
-            )
-            sizes = Counter(tracks)
-            numbers = {track: min(accept, size) for track, size in sizes.items()}
-            quota = Quota(numbers, {t: min(wait, sizes[t] - numbers[t]) for t in numbers})
-        found = places_of(tossed, quota)
-        for group in quota.groups:
-            words = Counter(word for p, word in zip(tossed, found, strict=True) if _group(p) == group)
-            assert (words["accept"], words["wait list"]) == quota.of(group)
-
-
-def _group(paper: PaperRecord) -> str:
-    return str(paper.public.get("track", WHOLE))
-
-
-def places_of(papers: Sequence[PaperRecord], quota: Quota) -> list[str]:
-    cuts = cuts_from_json(ranked(papers, quota)["cuts"])
-    return [list_decision(own_rank(p), cuts[_group(p)]) for p in papers]
 
 
 def test_public_files_are_the_same_whenever_the_list_is() -> None:
