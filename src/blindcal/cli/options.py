@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from glob import escape, glob
 from inspect import Signature, signature
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +18,7 @@ import typer
 
 from blindcal.checks import open_interval_rule
 from blindcal.cli.console import note, progress, quiet, say
-from blindcal.compute.parallel import available_cores, connected
+from blindcal.compute.parallel import Workers, available_cores, connected
 from blindcal.errors import InputError
 from blindcal.io.cells import Column, cell_problem, count
 from blindcal.project.folder import Work, interrupted_remarks, release_of
@@ -44,16 +45,7 @@ def one_of(words: Iterable[str]) -> Callable[[str], list[str]]:
 
 def conference_folders(incomplete: str) -> list[str]:
     """The folders that `blindcal new` made, beside or in the folder that is being typed."""
-    above, begun = os.path.split(incomplete)
-    try:
-        names = sorted(os.listdir(above or "."))
-    except OSError:
-        return []
-    return [
-        os.path.join(above, name)
-        for name in names
-        if name.startswith(begun) and os.path.lexists(Path(above or ".") / name / FILE)
-    ]
+    return sorted(map(os.path.dirname, glob(f"{escape(incomplete)}*/{FILE}")))
 
 
 def decimal(text: str | float) -> float:
@@ -153,10 +145,9 @@ def hired(processes: int | None, cluster: str | None) -> Iterator[Work]:
     """Who does the work, as `--workers` and `--cluster` say, while its progress is shown."""
     if processes is not None and cluster is not None:
         raise InputError("give one of --workers and --cluster")
-    if cluster is None:
-        yield {"workers": number_of(processes), "progress": progress}
-        return
-    with connected(cluster) as workers:
+    crew: AbstractContextManager[Workers]
+    crew = nullcontext(number_of(processes)) if cluster is None else connected(cluster)
+    with crew as workers:
         yield {"workers": workers, "progress": progress}
 
 
