@@ -66,7 +66,7 @@ from blindcal.io.cells import count
 from blindcal.io.tables import StrPath, data_frame
 from blindcal.planning.calibration_check import check_calibration
 from blindcal.planning.conference_plan import PaperPlan, checked_fit, plan_conference
-from blindcal.planning.remarks import input_remarks, plan_remarks, quota_remarks
+from blindcal.planning.remarks import input_remarks, plan_remarks
 from blindcal.planning.request import Request, check_types
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Case, Conference, TrueReviewers
@@ -435,7 +435,6 @@ def decide(
         *(() if fit is None else fit.notes),
         # What this year's evidence gains is a range, and names nobody: there is nothing to remark on.
         *(plan_remarks(stated, request.guarantee.never_against) if "success" in stated else ()),
-        *quota_remarks(request),
     )
     return replace(outcome, remarks=remarks)
 

@@ -36,7 +36,7 @@ from blindcal.planning.guarantee_menu import (
 )
 from blindcal.planning.level_menu import LEVEL_MENU, LevelMenu, level_menu
 from blindcal.planning.ranking_and_wait_list import both_ranks, listed_figures
-from blindcal.planning.remarks import input_remarks, plan_remarks, quota_remarks
+from blindcal.planning.remarks import input_remarks, plan_remarks
 from blindcal.planning.request import Request, check_types
 from blindcal.policy.guarantee import PUBLIC, Guarantee
 from blindcal.policy.solver import solve
@@ -211,7 +211,6 @@ def plan(
         *input_remarks(inputs, conference, request),
         *(() if fit is None else fit.notes),
         *plan_remarks(planned.summary, request.guarantee.never_against),
-        *quota_remarks(request),
     )
     return replace(planned, remarks=remarks)
 
@@ -307,7 +306,7 @@ def answer(
             "expected_wrong": choice.wrong / papers,
             "expected_wrong_raw": surveyed.wrong_raw / papers,
         }
-        told = (*remarks, *fit.notes, *plan_remarks(shares, own.never_against), *quota_remarks(request))
+        told = (*remarks, *fit.notes, *plan_remarks(shares, own.never_against))
         return Answer(own, surveyed, bar, weighed, len(inputs.reviews), fit, told)
 
     return so_far(

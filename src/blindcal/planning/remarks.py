@@ -108,16 +108,17 @@ def quota_remarks(request: Request) -> list[str]:
 
 
 def input_remarks(inputs: Inputs | ThisYearInputs, conference: Conference, request: Request) -> list[str]:
-    """Remarks on the input files, before anything is planned."""
+    """Remarks on the input files and the request, before anything is planned."""
     reviews, sources = inputs.reviews, inputs.sources
     remarks = [*inputs.remarks, *grid_warnings(reviews), *similar_id_warnings(reviews, sources.reviews)]
     if isinstance(inputs, ThisYearInputs):
-        return [*remarks, *level_remarks(conference, request), *bar_remarks(conference, request.bar)]
-    remarks += stray_remarks(sources.pools, reviews.papers, inputs.parameters, sources.reviews)
-    named = members_of([inputs.pools[paper] for paper in reviews.papers])
-    remarks += row_remarks(named, inputs.parameters, sources.reviewers)
-    remarks += [*pool_remarks(conference), *crowd_remarks(conference, request.guarantee)]
-    return [*remarks, *bar_remarks(conference, request.bar)]
+        remarks += level_remarks(conference, request)
+    else:
+        remarks += stray_remarks(sources.pools, reviews.papers, inputs.parameters, sources.reviews)
+        named = members_of([inputs.pools[paper] for paper in reviews.papers])
+        remarks += row_remarks(named, inputs.parameters, sources.reviewers)
+        remarks += [*pool_remarks(conference), *crowd_remarks(conference, request.guarantee)]
+    return [*remarks, *bar_remarks(conference, request.bar), *quota_remarks(request)]
 
 
 def level_remarks(conference: Conference, request: Request) -> list[str]:
