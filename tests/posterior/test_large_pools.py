@@ -467,7 +467,7 @@ def test_guarantees_that_need_no_penalty_share_their_layout_and_belief() -> None
     )
     assert free.layout is public.layout
     assert free.aggregated is public.aggregated
-    assert steady.layout.handicap.any()
+    assert steady.layout.penalty.any()
     assert not np.array_equal(steady.layout.steps, free.layout.steps)
 
 

@@ -603,7 +603,7 @@ class EntryProgram:
         yield self._coarse.unpriced(), (1.0,)
         if self._coarse.searched:
             yield self._coarse.dual, (1.0,)
-        guarantee, penalties = self._coarse.guarantee, self.case.layout.handicap
+        guarantee, penalties = self._coarse.guarantee, self.case.layout.penalty
         if penalties is None or not penalties.any() or guarantee.name not in ("steady", "crowd", "average"):
             return
         c = self._coarse.classes

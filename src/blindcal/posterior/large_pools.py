@@ -276,7 +276,7 @@ class TableLayout:
 
     steps: Array  # `[slot, candidate]`, the evidence in steps
     edges: Integers  # entry i holds the totals of steps from `edges[i]` up to, not including, the next edge
-    handicap: Array | None = None  # `[slot, candidate]`, the penalties that led to these steps, if kept
+    penalty: Array | None = None  # `[slot, candidate]`, the penalties that led to these steps, if kept
 
     def entries(self, rows: Integers, chance: Array) -> Integers:
         """The entries of tuples of candidates `[..., slot]`.
