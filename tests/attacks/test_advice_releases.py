@@ -22,6 +22,7 @@ from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.inputs import read_inputs
 from blindcal.verification import verify
 from small_conferences import Chair, everything, known_key
+from small_reviews import this_year
 
 SHARE = Request(Guarantee("odds"), accept_rate=0.3, people=20, strictness_share=0.5, release="advice")
 NUMBER = replace(SHARE, accept_rate=None, accept=9, wait_list=3)
@@ -30,16 +31,8 @@ KINDS = pytest.mark.parametrize("request_", [SHARE, NUMBER, TRACKS], ids=["share
 WORDS = ("accept", "reject", "wait list", "tie")
 
 
-def table(papers: int = 30, seed: int = 3, tracks: bool = False) -> dict[str, Any]:
-    """Scores in steps, so that mean scores tie."""
-    rng = np.random.default_rng(seed)
-    strict = rng.normal(size=20)
-    rows = [
-        (f"p{paper:02d}", f"r{who:02d}", float(np.clip(np.rint(5 + 2 * (quality + strict[who])), 1, 10)))
-        for paper, quality in enumerate(rng.normal(size=papers))
-        for who in rng.choice(20, 3, replace=False)
-    ]
-    made = dict(zip(("paper", "reviewer", "score"), map(list, zip(*rows, strict=True)), strict=True))
+def table(seed: int = 3, tracks: bool = False) -> dict[str, Any]:
+    made = this_year(seed, steps=True)
     if tracks:
         made["track"] = ["long" if int(paper[1:]) % 3 else "short" for paper in made["paper"]]
     return made

@@ -26,25 +26,14 @@ from chances import keys, within
 from forgeries import ends_of
 from sizes import count
 from small_conferences import Chair, known_key
+from small_reviews import this_year
 
 REQUEST = Request(Guarantee("odds"), accept_rate=0.3, people=20, strictness_share=0.5)
 
 
-def table(seed: int = 1, papers: int = 30) -> dict[str, Any]:
-    rng = np.random.default_rng(seed)
-    strict = rng.normal(size=20)
-    rows = [
-        (f"p{paper:02d}", f"r{who:02d}", round(5 + 2 * (quality + strict[who] + rng.normal()), 2))
-        for paper, quality in enumerate(rng.normal(size=papers))
-        for who in rng.choice(20, 3, replace=False)
-    ]
-    columns = zip(*rows, strict=True)
-    return dict(zip(("paper", "reviewer", "score"), map(list, columns), strict=True))
-
-
 @pytest.fixture
 def chair(tmp_path: Path) -> Chair:
-    return Chair(tmp_path, read_inputs(table()), REQUEST)
+    return Chair(tmp_path, read_inputs(this_year(1)), REQUEST)
 
 
 def accepted(outcome: Outcome) -> dict[str, bool]:
@@ -73,7 +62,7 @@ def test_draws_follow_the_evidence_with_the_stated_chance(chair: Chair) -> None:
 
 def test_draws_are_as_frequent_as_certified_alone_and_in_pairs() -> None:
     """Over fresh keys: each draw follows its evidence with e^3/(1+e^3), and no two draws share a coin."""
-    inputs = read_inputs(table())
+    inputs = read_inputs(this_year(1))
     request = REQUEST.for_inputs(inputs)
     conference, truth = request.prepared(inputs)
     levels = evidence(conference.graded, truth.reviewers)
@@ -99,7 +88,7 @@ def test_draws_are_as_frequent_as_certified_alone_and_in_pairs() -> None:
 
 
 def test_writers_who_are_other_people_change_nothing_public_but_decisions(tmp_path: Path) -> None:
-    rows, rng = table(), np.random.default_rng(9)
+    rows, rng = this_year(1), np.random.default_rng(9)
     certificates = []
     for name in ("true", "permuted", "merged", "split"):
         people = {"true": 20, "permuted": 20, "merged": 5, "split": 80}[name]
@@ -114,8 +103,8 @@ def test_writers_who_are_other_people_change_nothing_public_but_decisions(tmp_pa
 
 
 def test_an_amendment_decides_new_papers_by_what_is_frozen_and_leaves_the_rest(chair: Chair) -> None:
-    rows, first = table(), chair.decide()
-    more = table(seed=8, papers=3)
+    rows, first = this_year(1), chair.decide()
+    more = this_year(8, papers=3)
     later = {name: [*rows[name], *more[name]] for name in rows}
     later["paper"] = [*rows["paper"], *(f"q{paper}" for paper in more["paper"])]
     later["score"] = [*later["score"]]
@@ -135,7 +124,7 @@ def test_an_amendment_decides_new_papers_by_what_is_frozen_and_leaves_the_rest(c
 
 
 def test_evidence_from_elsewhere_is_drawn_recorded_and_verified(tmp_path: Path) -> None:
-    rows = table()
+    rows = this_year(1)
     made = {
         paper: "accept" if number % 3 else "reject"
         for number, paper in enumerate(dict.fromkeys(rows["paper"]))
@@ -187,7 +176,7 @@ def changed(rows: Mapping[str, Any], column: str, place: int, cell: object) -> d
 
 def test_a_coin_takes_every_given_row_and_setting_and_nothing_computed() -> None:
     """Of other papers too: who reviewed, what score, which area; the grid, the request, other evidence."""
-    rows = table()
+    rows = this_year(1)
     papers = [*dict.fromkeys(rows["paper"])]
     made = {paper: "accept" if number % 3 else "reject" for number, paper in enumerate(papers)}
     other = {**made, papers[0]: "accept" if made[papers[0]] == "reject" else "reject"}
@@ -224,7 +213,7 @@ def test_a_coin_takes_every_given_row_and_setting_and_nothing_computed() -> None
 
 def test_a_drawn_paper_keeps_its_decision_though_its_evidence_would_turn(chair: Chair) -> None:
     """Other papers' reviews changed so much that many levels differ; what was drawn stands, and verifies."""
-    rows, first = table(), chair.decide()
+    rows, first = this_year(1), chair.decide()
     lots = [p for p in first.record.papers if p.probability not in (("0", "1"), ("1", "1"))]
     moved = [*rows["score"]]
     strict = list(dict.fromkeys(rows["reviewer"]))[::2]
@@ -248,7 +237,7 @@ def test_a_drawn_paper_keeps_its_decision_though_its_evidence_would_turn(chair: 
 
 
 def test_a_late_review_and_a_withdrawal_draw_nothing_again(chair: Chair) -> None:
-    rows, first = table(), chair.decide()
+    rows, first = this_year(1), chair.decide()
     without = read_inputs({name: cells[3:] for name, cells in rows.items()})
     assert chair.amend(without).changes.withdrawn == ("p00",)
     third = chair.amend(read_inputs(rows), out="out3")
@@ -265,7 +254,7 @@ def test_a_late_review_and_a_withdrawal_draw_nothing_again(chair: Chair) -> None
 
 
 def test_all_that_is_frozen_is_refused_and_a_new_area_has_the_center_of_all(tmp_path: Path) -> None:
-    rows = {**table(), "area": ["a" if paper < "p15" else "b" for paper in table()["paper"]]}
+    rows = {**this_year(1), "area": ["a" if paper < "p15" else "b" for paper in this_year(1)["paper"]]}
     chair = Chair(tmp_path, read_inputs(rows), REQUEST)
     first = chair.decide()
     for change in ({"accept_rate": 0.31}, {"accept_rate": None, "bar": 0.5}, {"better": "low"},
@@ -291,7 +280,7 @@ def test_all_that_is_frozen_is_refused_and_a_new_area_has_the_center_of_all(tmp_
 @pytest.mark.parametrize("kind", ["true level", "both levels", "no draw"])
 def test_a_table_bent_for_one_decision_is_found(kind: str, tmp_path: Path) -> None:
     """Papers in turn, by a holder of the key who plans and records another table for each of them."""
-    inputs = read_inputs(table())
+    inputs = read_inputs(this_year(1))
     request = REQUEST.for_inputs(inputs)
     conference, truth = request.prepared(inputs)
     stamp, bent = input_stamp(Key(bytes(32)), conference, truth.reviewers, request), 0

@@ -58,6 +58,18 @@ def strict_panels(
     return columns
 
 
+def this_year(seed: int, papers: int = 30, *, steps: bool = False) -> dict[str, list[object]]:
+    """Three reviews of each paper, by 20 people strict in their own ways; in `steps` 1 to 10, means tie."""
+    rng, rows = np.random.default_rng(seed), []
+    strict = rng.normal(size=20)
+    for paper, quality in enumerate(rng.normal(size=papers)):
+        for who in rng.choice(20, 3, replace=False):
+            score = 5 + 2 * (quality + strict[who] + (0.0 if steps else rng.normal()))
+            given = float(np.clip(np.rint(score), 1, 10)) if steps else round(score, 2)
+            rows.append((f"p{paper:02d}", f"r{who:02d}", given))
+    return dict(zip(("paper", "reviewer", "score"), map(list, zip(*rows, strict=True)), strict=True))
+
+
 SCORES = [float(1 + 7 * i % 10) for i in range(40)]
 
 

@@ -532,7 +532,7 @@ def release(
 
     A changed input is refused unless `amend`: then new papers are drawn, and papers whose scores changed are
     decided from public data. Corrected names of reviewers change nothing: the stored decisions are returned.
-    Nothing public is written here; `ledger.publish` does that after the release is in the ledger. A folder
+    Nothing public is written here; `publish` does that after the release is in the ledger. A folder
     that must be `vacant` for a new release is checked before anything is drawn.
     """
     releases = ledger.releases
