@@ -37,7 +37,10 @@ PLAN = ("plan", "icx", "--guarantee", "public", "--guarantee", "steady")
 
 @pytest.fixture(scope="module")
 def years(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two past years, the reviews of this one, the committee, and a folder that has them all."""
+    """Two past years, the reviews of this one, the committee, and a folder that has them all.
+
+    Its guarantee is one that is soon solved.
+    """
     place = tmp_path_factory.mktemp("years")
     past = drawn_pasts(np.random.default_rng(4), 40, 3, grid=np.arange(1.0, 11.0)).reviews
     with pytest.MonkeyPatch.context() as patch:
@@ -46,6 +49,7 @@ def years(tmp_path_factory: pytest.TempPathFactory) -> Path:
             past.only(name).write(f"{year}.csv")
         Path("committee.csv").write_text("reviewer\n" + "".join(f"r{i}\n" for i in range(45)))
         make("reviews.csv", "committee.csv", past=("2023.csv", "2024.csv"))
+        edit('guarantee = "crowd"', 'guarantee = "steady"')
     return place
 
 
