@@ -32,7 +32,7 @@ test: lint test-core test-edge test-optimized test-machines
 # happens in simulated worlds says nothing more there.
 MACHINES := tests/planning/test_calibration_check.py tests/certify/test_claims.py tests/planning/test_conference_plan.py \
   tests/deciding/test_decide.py tests/test_verification.py tests/platforms/test_archive.py \
-  tests/posterior/test_levels.py -k "not (seldom or mostly or frequencies or simulated)"
+  tests/posterior/test_this_year_evidence.py -k "not (seldom or mostly or frequencies or simulated)"
 test-machines: $(CORE_STAMP)
 	for kind in $$($(CORE)/bin/python tests/machines.py others); do echo "== as $$kind"; \
 	  env $$($(CORE)/bin/python tests/machines.py settings $$kind) $(BIN)/python -m pytest -n $(WORKERS) \

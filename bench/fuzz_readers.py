@@ -34,7 +34,7 @@ INSTRUMENTED = [
     "blindcal.importers", "blindcal.io", "blindcal.io.cells", "blindcal.reviews", "blindcal.project",
     "blindcal.pools.candidates", "blindcal.exporters.formats",
     "blindcal.posterior.reuse_guard", "blindcal.fitting.committee", "blindcal.fitting.received_sums",
-    "blindcal.posterior.conference", "blindcal.posterior.this_year", "blindcal.deciding.ledger",
+    "blindcal.posterior.conference", "blindcal.posterior.this_year_inputs", "blindcal.deciding.ledger",
     "blindcal.deciding.record", "blindcal.deciding.publish",
 ]  # fmt: skip
 
@@ -57,7 +57,7 @@ with atheris.instrument_imports(include=INSTRUMENTED):
     from blindcal.posterior.conference import read_reviewers
     from blindcal.posterior.loads import read_loads
     from blindcal.posterior.reuse_guard import Fingerprint, overlap, read_fingerprints, read_scale
-    from blindcal.posterior.this_year import read_evidence
+    from blindcal.posterior.this_year_inputs import read_evidence
     from blindcal.project.settings import read_folder
     from blindcal.reviews import Reviews
     from exports import EXPORTS

@@ -13,7 +13,7 @@ from matplotlib import pyplot as plt
 
 from blindcal.checks import Array
 from blindcal.paper import appendix_a
-from blindcal.paper.ranking_errors import NOISES, SimulatedErrors
+from blindcal.paper.appendix_simulations import NOISES, SimulatedErrors
 from stated import asked, keep, mean_and_error, save_figure, table, with_errors
 
 TABLED = [0.0, 0.05, 0.1, 0.25, 0.5]

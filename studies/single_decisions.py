@@ -21,7 +21,7 @@ from blindcal.adversaries.this_year_exact import Observed, observe, tables_of
 from blindcal.adversaries.this_year_mcmc import Walks
 from blindcal.checks import Array
 from blindcal.compute.parallel import parallel_map
-from blindcal.posterior.levels import LevelCase
+from blindcal.posterior.this_year_evidence import LevelCase
 from blindcal.simulation.metrics import chance_in_best
 from stated import asked, keep, table, with_errors
 from this_year import (

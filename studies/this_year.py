@@ -27,7 +27,7 @@ from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import private_policy
 from blindcal.posterior.belief import Belief
 from blindcal.posterior.conference import reviewers_by_slot
-from blindcal.posterior.levels import (
+from blindcal.posterior.this_year_evidence import (
     SHARES,
     LevelCase,
     LevelModel,

@@ -24,9 +24,9 @@ from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, TrueReviewers, assemble
 from blindcal.posterior.inputs import read_inputs
-from blindcal.posterior.levels import LevelModel
 from blindcal.posterior.paper import PaperCase
-from blindcal.posterior.this_year import model_json
+from blindcal.posterior.this_year_evidence import LevelModel
+from blindcal.posterior.this_year_inputs import model_json
 from blindcal.posterior.variance_components import ScoreMoments
 from blindcal.verification import (
     Check,

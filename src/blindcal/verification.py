@@ -53,9 +53,9 @@ from blindcal.posterior.acceptance_bar import choose_bar
 from blindcal.posterior.conference import Case, Conference, LevelByTrack, TrueReviewers, assemble, track_level
 from blindcal.posterior.inputs import Inputs, check_inputs
 from blindcal.posterior.large_pools import PackedLayout
-from blindcal.posterior.levels import LevelCase
 from blindcal.posterior.paper import PaperCase, aggregated_in
-from blindcal.posterior.this_year import ThisYearInputs, level_bar, prepared_again
+from blindcal.posterior.this_year_evidence import LevelCase
+from blindcal.posterior.this_year_inputs import ThisYearInputs, level_bar, prepared_again
 
 __all__ = ["Verification", "verify"]
 _WEIGHT_SLACK = Fraction(1, 10**9)

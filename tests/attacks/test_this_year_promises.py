@@ -20,7 +20,7 @@ from blindcal.planning.request import Quota, Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import reviewers_by_slot
 from blindcal.posterior.inputs import read_inputs
-from blindcal.posterior.levels import (
+from blindcal.posterior.this_year_evidence import (
     SHARES,
     LevelCase,
     LevelModel,

@@ -20,7 +20,7 @@ from blindcal.planning.conference_plan import plan_conference
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.inputs import read_inputs
-from blindcal.posterior.levels import evidence
+from blindcal.posterior.this_year_evidence import evidence
 from blindcal.verification import verify
 from chances import keys, within
 from forgeries import ends_of

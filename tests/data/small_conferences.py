@@ -23,7 +23,7 @@ from blindcal.planning.conference_plan import PaperPlan, plan_conference
 from blindcal.planning.request import Request
 from blindcal.posterior.conference import Conference, TrueReviewers, prepare, true_reviewers
 from blindcal.posterior.inputs import Inputs, read_inputs
-from blindcal.posterior.this_year import ThisYearInputs
+from blindcal.posterior.this_year_inputs import ThisYearInputs
 from blindcal.reviews import Reviews
 from blindcal.verification import Verification, verify
 

@@ -19,7 +19,7 @@ from blindcal.planning.conference_plan import plan_conference
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.inputs import read_inputs
-from blindcal.posterior.this_year import ThisYearInputs
+from blindcal.posterior.this_year_inputs import ThisYearInputs
 from blindcal.reviews import Reviews
 from sizes import count
 from small_conferences import Chair, SmallConference, everything, known_key, loaded, small_conference

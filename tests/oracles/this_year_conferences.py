@@ -10,7 +10,7 @@ from itertools import permutations, product
 import numpy as np
 
 from blindcal.posterior.conference import reviewers_by_slot
-from blindcal.posterior.levels import LevelCase, LevelModel, evidence, level_cases
+from blindcal.posterior.this_year_evidence import LevelCase, LevelModel, evidence, level_cases
 from blindcal.posterior.variance_components import ScoreMoments
 from blindcal.reviews import Reviews
 

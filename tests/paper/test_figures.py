@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from blindcal import Policy, paper
+from blindcal.paper.appendix_simulations import NOISES
 from blindcal.paper.figures import FIGURES, NOISY, Figure
-from blindcal.paper.ranking_errors import NOISES
 
 STORED = Path(__file__).parents[1] / "data" / "vectors" / "paper_figures.json"
 TRIALS = 2

@@ -14,8 +14,8 @@ from blindcal.planning.request import Request
 from blindcal.policy.guarantee import PUBLIC, Guarantee
 from blindcal.posterior.conference import Conference
 from blindcal.posterior.inputs import read_inputs
-from blindcal.posterior.levels import SHARES
-from blindcal.posterior.this_year import Evidence, ThisYearInputs
+from blindcal.posterior.this_year_evidence import SHARES
+from blindcal.posterior.this_year_inputs import Evidence, ThisYearInputs
 from sizes import count
 
 

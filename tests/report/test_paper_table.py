@@ -26,7 +26,7 @@ from blindcal.deciding.record import Record
 from blindcal.planning.request import Request
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.inputs import read_inputs
-from blindcal.posterior.levels import LevelCase
+from blindcal.posterior.this_year_evidence import LevelCase
 from blindcal.report.html_page import table_page
 from blindcal.report.paper_table import DRAW, EVIDENCE, SCORES, UNSAID, PaperTable, paper_table
 from page_markup import Markup

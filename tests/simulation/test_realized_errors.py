@@ -9,7 +9,7 @@ import blindcal as bc
 from blindcal.adversaries.single_paper import POLICIES
 from blindcal.posterior import paper as paper_module
 from blindcal.posterior.conference import true_reviewers
-from blindcal.posterior.levels import evidence
+from blindcal.posterior.this_year_evidence import evidence
 from blindcal.simulation.population import Population
 from sizes import count
 

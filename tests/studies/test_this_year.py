@@ -41,7 +41,7 @@ from blindcal.adversaries.this_year_mcmc import walked
 from blindcal.checks import Array
 from blindcal.planning.ranking_and_wait_list import cuts, list_decision, rank
 from blindcal.policy.solver import private_policy
-from blindcal.posterior.levels import level_cases
+from blindcal.posterior.this_year_evidence import level_cases
 from blindcal.simulation.metrics import chance_in_best
 from sizes import count
 

@@ -31,8 +31,8 @@ from blindcal.io.tables import long_frame
 from blindcal.policy.policy import Policy, evidence_policy, label_sums
 from blindcal.pools.candidates import OUTSIDER
 from blindcal.posterior.belief import Belief
-from blindcal.posterior.levels import LevelCase
 from blindcal.posterior.paper import PaperCase
+from blindcal.posterior.this_year_evidence import LevelCase
 from blindcal.posterior.tuple_weights import tuple_posteriors
 
 POLICIES = ("raw", "public", "chosen", "full")

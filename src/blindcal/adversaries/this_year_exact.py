@@ -28,7 +28,7 @@ from blindcal.deciding.record import Record
 from blindcal.errors import InputError
 from blindcal.policy.guarantee import Guarantee
 from blindcal.policy.solver import private_policy
-from blindcal.posterior.levels import LevelCase
+from blindcal.posterior.this_year_evidence import LevelCase
 from blindcal.reviews import Reviews
 
 STRICTNESS = "knows everyone's strictness"
@@ -56,7 +56,7 @@ class Observed:
     """A conference in arrays, its reviews sorted by paper and score. Confidential: it has the true writers.
 
     Scores, strictness and bars are in standard deviations of quality, relative to the center of the paper's
-    area. With the names of `posterior.levels`, `residual` and `known` are `a u` and `a c` of a review.
+    area. `residual` and `known` are the `a u` and `a c` of a review in `posterior.this_year_evidence`.
     """
 
     papers: tuple[str, ...]

@@ -31,7 +31,7 @@ from blindcal.io.atomic_files import lock, read_bytes, refuse_published, write_t
 from blindcal.planning.conference_plan import Answer, answer
 from blindcal.planning.level_menu import LevelAnswer, level_answer
 from blindcal.policy.guarantee import LIMITS
-from blindcal.posterior.this_year import ThisYearInputs
+from blindcal.posterior.this_year_inputs import ThisYearInputs
 from blindcal.project.check import audit_folder, verify_folder
 from blindcal.project.contents import KINDS, Source, resolved_kinds
 from blindcal.project.create import InitialSettings, create_example, create_folder, key_beside

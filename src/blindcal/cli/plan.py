@@ -41,7 +41,7 @@ from blindcal.planning.request import Request
 from blindcal.policy.guarantee import NAMES
 from blindcal.posterior.conference import Conference
 from blindcal.posterior.inputs import Inputs
-from blindcal.posterior.this_year import ThisYearInputs
+from blindcal.posterior.this_year_inputs import ThisYearInputs
 from blindcal.project.folder import Work, folder_inputs, settings_of
 from blindcal.project.imports import decided
 from blindcal.project.settings import Folder, checked_consent, parse_guarantee, read_folder

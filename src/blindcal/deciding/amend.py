@@ -30,8 +30,8 @@ from blindcal.errors import InputError, RefusedError
 from blindcal.io.cells import count
 from blindcal.planning.request import Request
 from blindcal.posterior.conference import Case, Conference, TrueReviewers, track_level
-from blindcal.posterior.levels import LevelCase
 from blindcal.posterior.paper import PaperCase
+from blindcal.posterior.this_year_evidence import LevelCase
 
 # Scores are equal if they differ by less than this share of the standard deviation of all scores, or of the
 # largest score, whichever is more.

@@ -72,9 +72,9 @@ from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Case, Conference, TrueReviewers
 from blindcal.posterior.inputs import Inputs
 from blindcal.posterior.large_pools import TableLayout
-from blindcal.posterior.levels import LevelCase, evidence
 from blindcal.posterior.paper import PaperCase, secret_of
-from blindcal.posterior.this_year import ThisYearInputs, model_json
+from blindcal.posterior.this_year_evidence import LevelCase, evidence
+from blindcal.posterior.this_year_inputs import ThisYearInputs, model_json
 
 # What a claim says of the scores alone, and of how its table was made; all else is about what was decided.
 _BEFORE_DECIDING = {"reviews", "named_scores_only", "largest_posterior_scores_only", "mixed"}

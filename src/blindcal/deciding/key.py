@@ -28,7 +28,7 @@ from blindcal.io.atomic_files import canonical_parts, read_bytes, write_bytes
 from blindcal.io.tables import StrPath
 from blindcal.planning.request import Request
 from blindcal.posterior.conference import Case, Conference, TrueReviewers
-from blindcal.posterior.levels import LevelCase
+from blindcal.posterior.this_year_evidence import LevelCase
 
 KEY_BYTES = 32
 COIN_FORMAT = 1

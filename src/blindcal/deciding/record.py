@@ -20,8 +20,8 @@ from blindcal.io.atomic_files import ADVICE, CERTIFICATE, DECISIONS
 from blindcal.planning.request import Request, recorded_request
 from blindcal.pools.candidates import union
 from blindcal.posterior.conference import LevelByTrack
-from blindcal.posterior.levels import LevelModel
-from blindcal.posterior.this_year import EVIDENCE_FILE, model_of_json
+from blindcal.posterior.this_year_evidence import LevelModel
+from blindcal.posterior.this_year_inputs import EVIDENCE_FILE, model_of_json
 from blindcal.reviews import original_scores
 
 Reference = tuple[int, str]

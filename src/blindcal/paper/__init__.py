@@ -1,7 +1,7 @@
 """The paper's own items under their own numbers and letters; docs/research/paper.md lists them all.
 
 In: beliefs about two assignments, made in the paper's letters (`setting`). Out: its theorems, algorithms and
-Appendix B (`theorems`), its simulations (`ranking_errors`), its figures (`figures`). Open `theorems` first.
+Appendix B (`theorems`), Appendix A (`appendix_simulations`), its figures (`figures`). Open `theorems` first.
 Imports: simulation and earlier.
 """
 
@@ -11,8 +11,8 @@ from blindcal.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from blindcal.paper import figures as figures
+    from blindcal.paper.appendix_simulations import appendix_a as appendix_a
     from blindcal.paper.figures import figure as figure
-    from blindcal.paper.ranking_errors import appendix_a as appendix_a
     from blindcal.paper.theorems import INTERIOR as INTERIOR
     from blindcal.paper.theorems import PAPER_1 as PAPER_1
     from blindcal.paper.theorems import PAPER_2 as PAPER_2

@@ -14,8 +14,8 @@ import numpy as np
 from blindcal.checks import Array
 from blindcal.compute.parallel import Workers
 from blindcal.errors import InputError
+from blindcal.paper.appendix_simulations import MEASURES, NOISES, READINGS, appendix_a
 from blindcal.paper.drawing import Corner, Curve, Figure, Panel, Region
-from blindcal.paper.ranking_errors import MEASURES, NOISES, READINGS, appendix_a
 from blindcal.paper.theorems import (
     Segment,
     algorithm_3,

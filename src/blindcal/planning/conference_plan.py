@@ -44,9 +44,9 @@ from blindcal.posterior.belief import Belief
 from blindcal.posterior.conference import Case, Conference, LevelByTrack
 from blindcal.posterior.inputs import Inputs
 from blindcal.posterior.large_pools import PackedLayout, TableLayout, pack_layout
-from blindcal.posterior.levels import LevelCase
 from blindcal.posterior.paper import TupleSample
-from blindcal.posterior.this_year import ThisYearInputs
+from blindcal.posterior.this_year_evidence import LevelCase
+from blindcal.posterior.this_year_inputs import ThisYearInputs
 
 # What is about candidates, whom a plan on this year's reviews does not know.
 _NAMING = {

@@ -23,8 +23,8 @@ from blindcal.policy.policy import unchecked_policy
 from blindcal.policy.solver import private_policy
 from blindcal.posterior.belief import Belief, unchecked_belief
 from blindcal.posterior.conference import Conference, LevelByTrack
-from blindcal.posterior.levels import SHARES
-from blindcal.posterior.this_year import EVIDENCE_FILE, ThisYearInputs
+from blindcal.posterior.this_year_evidence import SHARES
+from blindcal.posterior.this_year_inputs import EVIDENCE_FILE, ThisYearInputs
 
 LEVEL_MENU = (PUBLIC, *(Guarantee("odds", epsilon=epsilon) for epsilon in (1.0, 2.0, 3.0)), UNLIMITED)
 """The guarantees that are compared, the strictest first."""

@@ -14,7 +14,7 @@ from blindcal.policy.guarantee import Guarantee
 from blindcal.pools.candidates import OUTSIDER
 from blindcal.posterior.conference import Conference, members_of
 from blindcal.posterior.inputs import Inputs
-from blindcal.posterior.this_year import EVIDENCE_FILE, ThisYearInputs
+from blindcal.posterior.this_year_inputs import EVIDENCE_FILE, ThisYearInputs
 from blindcal.reviews import grid_warnings, similar_id_warnings
 
 # If scores and pools alone name more than this share of the reviewers, there is little left to protect.

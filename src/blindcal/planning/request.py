@@ -18,8 +18,8 @@ from blindcal.io.cells import count, id_problem
 from blindcal.policy.guarantee import Guarantee
 from blindcal.posterior.conference import Conference, LevelByTrack, Truth, paper_tracks
 from blindcal.posterior.inputs import PAST, Inputs, check_inputs
-from blindcal.posterior.levels import SHARE, LevelModel, check_share
-from blindcal.posterior.this_year import EVIDENCE_FILE, THIS_YEAR, ThisYearInputs
+from blindcal.posterior.this_year_evidence import SHARE, LevelModel, check_share
+from blindcal.posterior.this_year_inputs import EVIDENCE_FILE, THIS_YEAR, ThisYearInputs
 from blindcal.reviews import check_better
 
 Number = int | Mapping[str, int]

@@ -33,8 +33,8 @@ from blindcal.policy.guarantee import LIMITS, PUBLIC, UNLIMITED, Guarantee
 from blindcal.policy.pareto_frontier import frontier
 from blindcal.policy.policy import Policy, evidence_policy, label_tops, public_policy, unchecked_policy
 from blindcal.posterior.belief import Belief, unchecked_belief
-from blindcal.posterior.levels import LevelCase
 from blindcal.posterior.paper import PaperCase
+from blindcal.posterior.this_year_evidence import LevelCase
 
 # More classes of tuples than this share columns.
 MOST_COLUMNS = 30_000

@@ -40,8 +40,8 @@ from blindcal.pools.candidates import (
 )
 from blindcal.pools.prior import inclusion, tuple_count
 from blindcal.posterior.acceptance_bar import choose_bar
-from blindcal.posterior.levels import LevelCase, LevelModel
 from blindcal.posterior.paper import MOST_LISTED, PaperCase
+from blindcal.posterior.this_year_evidence import LevelCase, LevelModel
 from blindcal.posterior.variance_components import scores_by_paper
 from blindcal.reviewers.calibration import FIELDS
 from blindcal.reviews import Reviews

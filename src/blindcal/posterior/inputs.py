@@ -36,7 +36,7 @@ from blindcal.posterior.conference import (
     reviewers_by_slot,
 )
 from blindcal.posterior.reuse_guard import read_scale, refuse_reused
-from blindcal.posterior.this_year import ThisYearInputs, read_evidence
+from blindcal.posterior.this_year_inputs import ThisYearInputs, read_evidence
 from blindcal.reviewers.calibration import Scale
 from blindcal.reviews import (
     Reviews,

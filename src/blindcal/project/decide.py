@@ -12,7 +12,7 @@ from blindcal.deciding.publish import release_folder
 from blindcal.errors import BlindcalError
 from blindcal.planning.conference_plan import Answer, answer
 from blindcal.planning.level_menu import LevelAnswer, level_answer
-from blindcal.posterior.this_year import ThisYearInputs
+from blindcal.posterior.this_year_inputs import ThisYearInputs
 from blindcal.project.folder import Work, folder_inputs, key_of, read_folder_inputs, releases_of, settings_of
 from blindcal.project.settings import Folder
 

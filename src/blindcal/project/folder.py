@@ -24,7 +24,7 @@ from blindcal.io.atomic_files import CERTIFICATE, DECISIONS, lock, write_bytes
 from blindcal.planning.request import Request
 from blindcal.posterior.inputs import PAST, Inputs, read_inputs
 from blindcal.posterior.reuse_guard import read_better_ends
-from blindcal.posterior.this_year import EVIDENCE_FILE, ThisYearInputs
+from blindcal.posterior.this_year_inputs import EVIDENCE_FILE, ThisYearInputs
 from blindcal.project.imports import Notes, edited_settings, unknown_reviewers_listed
 from blindcal.project.settings import FILE, Folder, Value, folder_request, number_hint
 

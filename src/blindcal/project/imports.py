@@ -53,7 +53,7 @@ from blindcal.pools.candidates import (
 from blindcal.posterior.conference import Parameters, Sources, read_reviewers, refuse_mismatches
 from blindcal.posterior.inputs import PAST
 from blindcal.posterior.reuse_guard import Fingerprint, fingerprint_of_reviews, refuse_reused, reuse_warnings
-from blindcal.posterior.this_year import read_evidence
+from blindcal.posterior.this_year_inputs import read_evidence
 from blindcal.project.contents import (
     INPUTS,
     FolderContents,

@@ -30,8 +30,8 @@ from blindcal.planning.request import SOURCES, Request, known_readers
 from blindcal.policy.guarantee import GUARANTEES, LIMITS, Guarantee, Limit
 from blindcal.pools.candidates import EVERYONE
 from blindcal.posterior.inputs import PAST
-from blindcal.posterior.levels import SHARE
-from blindcal.posterior.this_year import EVIDENCE_FILE, THIS_YEAR
+from blindcal.posterior.this_year_evidence import SHARE
+from blindcal.posterior.this_year_inputs import EVIDENCE_FILE, THIS_YEAR
 
 FILE = "conference.toml"
 Kind = Literal["text", "texts", "file", "files", "pools", "number", "papers", "limit", "grid", "flag"]

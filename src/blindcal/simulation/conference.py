@@ -19,7 +19,7 @@ from blindcal.fitting.value_of_history import draw_panels
 from blindcal.io.tables import data_frame, format_table
 from blindcal.posterior.inputs import Inputs, read_inputs
 from blindcal.posterior.paper import PaperCase
-from blindcal.posterior.this_year import ThisYearInputs
+from blindcal.posterior.this_year_inputs import ThisYearInputs
 from blindcal.reviewers.affine import Affine
 from blindcal.simulation.population import Population, prototype_population
 

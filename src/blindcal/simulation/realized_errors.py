@@ -21,8 +21,8 @@ from blindcal.planning.conference_plan import PaperPlan, Plan
 from blindcal.planning.ranking_and_wait_list import acceptance_probabilities, both_ranks
 from blindcal.policy.policy import public_policy
 from blindcal.posterior.conference import true_reviewers
-from blindcal.posterior.levels import LevelCase, evidence
 from blindcal.posterior.paper import PaperCase
+from blindcal.posterior.this_year_evidence import LevelCase, evidence
 from blindcal.posterior.tuple_weights import tuple_posteriors
 from blindcal.simulation.conference import SimulatedConference
 

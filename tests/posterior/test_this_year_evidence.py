@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 from blindcal.posterior.conference import reviewers_by_slot
-from blindcal.posterior.levels import (
+from blindcal.posterior.this_year_evidence import (
     LevelCase,
     LevelModel,
     bar_of_number,

@@ -28,7 +28,7 @@ from blindcal.posterior.conference import (
     tracks_of,
     with_bars,
 )
-from blindcal.posterior.levels import (
+from blindcal.posterior.this_year_evidence import (
     SHARE,
     LevelCase,
     LevelModel,

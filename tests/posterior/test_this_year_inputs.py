@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from blindcal.errors import InputError
 from blindcal.posterior.inputs import read_inputs
-from blindcal.posterior.this_year import (
+from blindcal.posterior.this_year_inputs import (
     ThisYearInputs,
     model_json,
     model_of_json,

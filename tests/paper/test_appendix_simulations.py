@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from blindcal.paper import appendix_a
-from blindcal.paper.ranking_errors import METHODS, PAPERS, PER_PAPER, REVIEWERS, _Chunk
+from blindcal.paper.appendix_simulations import METHODS, PAPERS, PER_PAPER, REVIEWERS, _Chunk
 from blindcal.simulation.metrics import kendall_tau_distance, messy_middle_error
 from blindcal.simulation.population import Simulation, paper_population, simulate_many
 from sizes import count
