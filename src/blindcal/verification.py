@@ -213,7 +213,7 @@ def verify(
     checks += [_printed_check(record, path) for path in lists]
     if commitment is not None:
         published_before, recorded = commitment.strip(), past.record(1).commitment
-        note = f"found {published_before}, recorded {recorded}: key or input changed after it was published"
+        note = f"found {published_before}, recorded {recorded}: key, input or settings changed after that"
         differs = published_before != recorded
         checks.append(Check("commitment published beforehand", 1, int(differs), note if differs else ""))
     earlier = [
@@ -315,7 +315,7 @@ def _reviewers_check(record: Record, truth: TrueReviewers) -> Check:
     differ = [
         paper for paper, names in _recorded_reviewers(record).items() if truth.get(paper, names) != names
     ]
-    note = "a name that was corrected after deciding changes no decision: verify with the reviews as decided"
+    note = "names or scores corrected after deciding change no decision: verify with the reviews as decided"
     return Check("reviewers are those recorded", len(record.papers), len(differ), note if differ else "")
 
 

@@ -222,7 +222,7 @@ _REQUESTED = (
     SHARE.field(
         "accept_rate",
         "The share of papers to accept. It set the bar; each paper is decided by itself, so the number "
-        "accepted varies a little around it.",
+        "accepted varies.",
         nullable=True,
     ),
     NUMBER.field("bar", "The chair set the bar; no number was requested.", form="quality", nullable=True),

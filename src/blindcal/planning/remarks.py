@@ -130,7 +130,7 @@ def level_remarks(conference: Conference, request: Request) -> list[str]:
     if model is None:
         return []
     remarks = [OUTSIDE_EVIDENCE] if request.source == EVIDENCE_FILE else []
-    if request.people is None:
+    if request.people is None and request.guarantee.name != "public":
         remarks.append(
             f"`people` is not stated: {model.people:,} is taken, a person for every five reviews; nobody "
             "was counted. It shapes which papers a random draw decides, so it must come from the committee, "

@@ -186,10 +186,10 @@ class PaperTable:
             return ""
         tied = f" and {self.ties:,} tie{'s' if self.ties == 1 else ''}" if self.ties else ""
         share = self.certificate["requested"]["accept_rate"]
-        around = "no number was fixed" if share is None else f"the number varies around {100 * share:g} %"
+        around = "no number was fixed" if share is None else f"{100 * share:g} % set the bar"
         return (
             f"{accepted:,} {'is' if accepted == 1 else 'are'} accepted, where mean scores accept "
-            f"{means:,}{tied}: papers are decided one by one, and {around}."
+            f"{means:,}{tied}: papers are decided one by one, so the number varies ({around})."
         )
 
     @property

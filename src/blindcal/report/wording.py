@@ -275,7 +275,8 @@ def doubt(answer: LevelAnswer) -> str:
 
 def gain_range(answer: LevelAnswer) -> str:
     """What the chosen guarantee gains, the smallest and the largest number."""
-    return " to ".join(dict.fromkeys(map(papers_text, answer.choice.gain)))
+    low, high = map(papers_text, answer.choice.gain)
+    return high if low == high else f"up to {high}" if low == expected(0.01) else f"{low} to {high}"
 
 
 def answer_words(answer: Answer | LevelAnswer | None) -> str | None:
@@ -718,7 +719,7 @@ ASSUMPTIONS: Mapping[str, str] = {
     "conflicts, unequal numbers of reviews and areas tell people apart.",
     "links": "Links are not hidden: someone who knows one of a person's reviews may learn of another. If the "
     "writers of two reviews were exchanged, only the chances of the draws of these two people's papers would "
-    "change; the odds from everything published change by at most epsilon times the lots of both.",
+    "change; the odds from everything published change by at most the stated factor for each of these draws.",
     "place_of_evidence": "One place on the list is not covered by this factor: it depends on the private "
     "decisions on all papers.",
     "evidence_fixed": "Fixed by scores and settings alone: which papers are drawn and with what chance, the "
