@@ -276,7 +276,7 @@ def test_the_first_decision_says_that_only_one_copy_of_the_key_may_decide(
     copies: tuple[Copy, Copy], capsys: pytest.CaptureFixture[str]
 ) -> None:
     one, _ = copies
-    warned = "only this copy of the key and its private log may decide from now on"
+    warned = "decide only with this key and this private log from now on"
     assert one.decide() == 0
     assert warned in capsys.readouterr().out
     assert one.decide() == 0

@@ -69,9 +69,9 @@ def test_the_number_of_draws_that_go_against_the_scores_is_the_sum_of_their_chan
     follows = 1.0 / (1.0 + exp(-3.0))
     assert table.against == pytest.approx(table.number(DRAW) * (1.0 - follows), rel=1e-3)
     for papers, said in (
-        (21, "so about 1 of 21 is expected to go against them; no page says which."),
-        (42, "so about 2 of 42 are expected to go against them; no page says which."),
-        (4, "so fewer than 1 of 4 is expected to go against them; no page says which."),
+        (21, "so about 1 of 21 is expected to go against them; which ones is said nowhere."),
+        (42, "so about 2 of 42 are expected to go against them; which ones is said nowhere."),
+        (4, "so fewer than 1 of 4 is expected to go against them; which ones is said nowhere."),
         (1, "1 paper was decided by a weighted draw: it follows the corrected scores with chance 95.3 %."),
         (0, "No paper was decided by a random draw: scores settle all."),
     ):
@@ -86,8 +86,8 @@ def test_it_says_how_the_number_varies_where_more_papers_are_and_where_a_change_
     accepts = tuple(replace(row, decision="accept", by_means="reject") for row in table.papers)
     said = replace(table, papers=accepts).number_accepted
     assert said == (
-        "30 are accepted, where mean scores accept 0: papers are decided one by one, and the number varies "
-        "around 40 %."
+        "30 are accepted, where mean scores accept 0: papers are decided one by one, so the number varies "
+        "(40 % set the bar)."
     )
     tied = replace(table, papers=(replace(accepts[0], by_means="tie"), *accepts[1:])).number_accepted
     assert "where mean scores accept 0 and 1 ties: papers" in tied
@@ -135,7 +135,7 @@ def test_every_row_has_what_anyone_with_the_scores_can_compute(record: Record) -
     assert table.summary[0] == (
         f"{drawn} papers were decided by a weighted draw: each follows the corrected scores with chance "
         f"95.3 %, so {expected_against(drawn * (1.0 - chance))} of {drawn} is expected to go against them; "
-        "no page says which."
+        "which ones is said nowhere."
     )
     cells = [line.split(",") for line in record.decisions.splitlines()]
     accepted, means = (sum(row[at] == "accept" for row in cells) for at in (1, 2))

@@ -319,7 +319,7 @@ FACTS: Any = None  # the conference itself, of which these sentences say nothing
 
 def _ranged(low: float, high: float, name: str = "odds") -> LevelAnswer:
     guarantee = Guarantee(name)
-    menu = LevelMenu((LevelChoice(guarantee, (low, high, high, high), 3, 2.0),), (9.0,) * 4, 100)
+    menu = LevelMenu((LevelChoice(guarantee, (low, high, high, high), 3, 2.0, 25.0),), (9.0,) * 4, 100)
     return LevelAnswer(guarantee, menu, 0.0, 300, ())
 
 

@@ -245,9 +245,10 @@ def walked(
         found = {question: _compare_walks(alone, decided, question) for question in alone.tally}
         if advance is not None:
             advance(1)
-        if look and max(one.error for one in found.values()) <= target:
+        agree = max(one.apart for one in found.values()) <= MOST_STANDARD_ERRORS
+        if look and agree and max(one.error for one in found.values()) <= target:
             break
-    if max(one.apart for one in found.values()) > MOST_STANDARD_ERRORS:
+    if not agree:
         raise InputError("walks from different starts do not agree, so nothing can be said of the assignment")
     return {question: replace(one, error=_error_with_sampling(alone, one)) for question, one in found.items()}
 

@@ -476,4 +476,4 @@ def _print_open(folder: Path, made: CreatedFolder) -> None:
             f"`blindcal import {folder} FILE --as past` brings past reviews, which gain more"
         )
         if "committee" not in settings:
-            say("  people: not set; how many people reviewed, by the committee's list?")
+            say("  people: not set; how many people are on the committee's list?")

@@ -234,7 +234,8 @@ _REQUESTED = (
 _SELECTION = (
     ACCEPTED.field(
         "accept",
-        "Exactly this number of papers is accepted: the best by their private decisions, which stay secret.",
+        "Exactly this number of papers is accepted: the best by their private decisions, which stay secret. "
+        "Corrections may later add or remove some.",
     ),
     PAPERS.field("wait_list", "The wait list has this number of places."),
     COUNT.field("waiting", "How many papers are on the wait list."),

@@ -499,8 +499,8 @@ def first_of_key(outcome: Outcome) -> str | None:
     if outcome.how != "new" or outcome.record.release != 1:
         return None
     return (
-        "only this copy of the key and its private log may decide from now on: a copy made before knows "
-        "nothing of this release, and would draw for changed papers as if it were the first"
+        "decide only with this key and this private log from now on: an older copy does not know this "
+        "release, and would draw again"
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from blindcal.io.cells import count
 from blindcal.io.tables import data_frame
 from blindcal.planning.advice import decided_by_means
 from blindcal.planning.guarantee_menu import with_chosen
@@ -39,6 +40,7 @@ class LevelChoice:
     gains: tuple[float, ...]
     lots: int  # number of papers that a random draw decides
     changed: float  # expected number of papers decided otherwise than by mean scores, ties aside
+    accepted: float  # expected number of papers accepted
 
     @property
     def gain(self) -> tuple[float, float]:
@@ -75,6 +77,7 @@ class LevelMenu:
                 "gain": [gain for _, _, gain in rows],
                 "lots": [choice.lots for choice, _, _ in rows],
                 "changed": [choice.changed for choice, _, _ in rows],
+                "accepted": [choice.accepted for choice, _, _ in rows],
             }
         )
 
@@ -106,7 +109,8 @@ def level_menu(conference: Conference, guarantees: Sequence[Guarantee] = LEVEL_M
         lots = int(((chance > 0.0) & (chance < 1.0)).any(axis=1).sum())
         moved = by_mean * (1.0 - chance) + (1.0 - by_mean) * chance
         changed = float((stated.weight * decided_by_means(by_mean) * moved).sum())
-        choices.append(LevelChoice(guarantee, gains, lots, changed))
+        accepted = float((stated.weight * chance).sum())
+        choices.append(LevelChoice(guarantee, gains, lots, changed, accepted))
     return LevelMenu(tuple(choices), tuple(wrong_raw), len(cases))
 
 
@@ -118,7 +122,7 @@ def _stacked_beliefs(beliefs: Sequence[Belief]) -> Belief:
 
 _NOTHING_GAINED = (
     "to check: nothing is gained if everyone reviewed everything, if each person wrote one review, or if the "
-    "same people reviewed together as fixed panels; then set `guarantee` to public"
+    "same people reviewed together as fixed panels; then decide by the scores alone (public)"
 )
 
 
@@ -146,6 +150,17 @@ class LevelAnswer:
     def choice(self) -> LevelChoice:
         """The chosen guarantee as the menu has it."""
         return self.menu.choice(self.chosen)
+
+
+def _number_remark(menu: LevelMenu, request: Request) -> tuple[str, ...]:
+    """What a share means for the number accepted: estimated qualities lie closer together than true ones."""
+    expected, asked = menu.choice(request.guarantee).accepted, (request.accept_rate or 0.0) * menu.papers
+    if request.accept_rate is None or abs(expected - asked) < 0.5:
+        return ()
+    return (
+        f"a share sets the bar: about {expected:.0f} of {count(menu.papers, 'paper')} will be accepted, "
+        f"where {100 * request.accept_rate:g} % are {asked:g}; if you need that many, give `accept` a number",
+    )
 
 
 def level_answer(
@@ -177,5 +192,5 @@ def level_answer(
     menu = level_menu(conference, with_chosen(request.guarantee, others))
     from_file = request.source == EVIDENCE_FILE
     check = () if from_file or request.guarantee.name == "public" else (_NOTHING_GAINED,)
-    remarks = (*input_remarks(inputs, conference, request), *check)
+    remarks = (*input_remarks(inputs, conference, request), *_number_remark(menu, request), *check)
     return LevelAnswer(request.guarantee, menu, conference.bar, len(inputs.reviews), remarks, from_file)

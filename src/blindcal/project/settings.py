@@ -94,7 +94,7 @@ source: text = "this-year"
     (evidence of another method). Without this line: file if there is such a file, past if there are past
     years or a table of reviewers, else this-year.
 people: number = 40
-    With this-year: how many people reviewed, by the committee's list. Never count this year's reviewers:
+    With this-year: how many people are on the committee's list. Never count this year's reviewers:
     the number shapes which papers a random draw decides. Five reviews each if not set.
 strictness-share: number = 0.25
     With this-year: the part of the scores' disagreement that is taken as strictness, .15, .25, .35 or .5.
@@ -128,7 +128,7 @@ wait-list: papers = 10
     With accept: how many more papers wait, in their order.
 == What decisions may reveal (docs/explanation/privacy_model.md)
 guarantee: text = "{guarantee}" else {guarantee}
-    {guarantees}: `blindcal plan` shows what each would cost.
+    {guarantees}: `blindcal plan` shows what each would cost. Without past years: odds.
 == Where results go
 key: file = "../icx2027.key"
     SECRET forever; beside this folder, with its private log.

@@ -174,7 +174,7 @@ class PaperTable:
         verb = "are" if self.against >= 1.5 else "is"
         return (
             f"{made}: each follows the corrected scores with chance {self.follows}, so {wrong} of {drawn:,} "
-            f"{verb} expected to go against them; no page says which."
+            f"{verb} expected to go against them; which ones is said nowhere."
         )
 
     @property
