@@ -18,7 +18,13 @@ from blindcal.adversaries.this_year_exact import (
     observe,
     told_all_but,
 )
-from blindcal.adversaries.this_year_mcmc import counted_reviews, drawn_strictness, this_year_findings, walked
+from blindcal.adversaries.this_year_mcmc import (
+    Walks,
+    counted_reviews,
+    drawn_strictness,
+    this_year_findings,
+    walked,
+)
 from blindcal.errors import InputError
 from sizes import count
 from this_year_conferences import small_year
@@ -111,6 +117,16 @@ def test_an_observer_who_is_told_most_writers_finds_what_a_list_finds() -> None:
             assert found[AUTHOR].baseline == pytest.approx(best[0], abs=0.02)
             assert found[AUTHOR].success == pytest.approx(best[1], abs=0.02)
     assert tested == count(2, 10)
+
+
+def test_walks_that_stay_where_they_began_say_nothing() -> None:
+    class Stuck(Walks):
+        def _step(self) -> None:
+            """No writers are exchanged."""
+
+    seen, _ = decided_year(1)
+    with pytest.raises(InputError, match="do not agree"):
+        walked(seen, None, most=2, make=Stuck)
 
 
 def test_in_large_conferences_some_papers_are_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,6 +42,9 @@ from blindcal.reviews import original_scores
 CHAINS, STARTS = 64, 8
 MOST = 40
 """Looks at the estimates."""
+# Walks whose starts disagree go on for so many times the looks: a difference by chance then shrinks, and one
+# between walks that stay near their start grows.
+_PATIENCE = 4
 MOST_WALKED, SAMPLED = 1000, 60
 WALKS = f"estimated by {CHAINS} walks from {STARTS} starts, which differ by at most {{:.1f}} standard errors"
 # At most so many counts of guesses are kept.
@@ -231,7 +234,8 @@ def walked(
     """The answers as walks estimate them, for decisions that were made.
 
     Walks by the scores alone and walks that weigh decisions go on side by side, until the standard error of
-    what is added is at most `target`, or for `most` looks. `make` is the kind of walks.
+    what is added is at most `target`, or for `most` looks; longer while starts disagree. `make` is the
+    kind of walks.
     """
     if seen.decided is None:
         raise InputError("too many assignments to list: the audit then needs decisions that were published")
@@ -239,14 +243,15 @@ def walked(
     alone, decided = both[0], both[-1]
     for one in both:
         one.sweep(_WARM_UP)
-    for look in range(most):
+    for look in range(_PATIENCE * most):
         for one in both:
             one.sweep(_BETWEEN_LOOKS, count=True)
         found = {question: _compare_walks(alone, decided, question) for question in alone.tally}
-        if advance is not None:
+        if advance is not None and look < most:
             advance(1)
+        enough = look + 1 >= most or (look > 0 and max(one.error for one in found.values()) <= target)
         agree = max(one.apart for one in found.values()) <= MOST_STANDARD_ERRORS
-        if look and agree and max(one.error for one in found.values()) <= target:
+        if enough and agree:
             break
     if not agree:
         raise InputError("walks from different starts do not agree, so nothing can be said of the assignment")
