@@ -330,7 +330,9 @@ def _about_numbers(answer: Answer, request: Request) -> str:
             "data alone; +- is one standard error. --full solves every paper."
         )
     if request.quota is not None:
-        parts.append("They are about papers decided one by one; an exact number costs a little more.")
+        parts.append(
+            "They are about papers decided one by one; a list of an exact number gains less, sometimes half."
+        )
     return " ".join(parts)
 
 
